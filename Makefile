@@ -1,0 +1,36 @@
+# Everything is put into .venv of this checkout. The commands people use are `make demo` and `make test`.
+
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+READY := $(VENV)/ready
+
+.PHONY: help setup test test-slow check demo clean
+
+help:
+	@echo "make demo       set up from nothing, train, evaluate, export; shows what it did"
+	@echo "make test       set up from nothing, then every check"
+	@echo "make test-slow  the long forms of the tests"
+	@echo "make clean      remove .venv and caches"
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+check: setup
+	$(RUN) -m ruff format --check .
+	$(RUN) -m ruff check .
+	$(RUN) -m mypy
+
+test: check
+	$(RUN) -m pytest --numprocesses 2
+
+test-slow: setup
+	THATSLIFE_SLOW=1 $(RUN) -m pytest --numprocesses 2
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

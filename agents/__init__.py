@@ -1,0 +1,1 @@
+"""Players of That's Life!, and what trains and compares them."""

@@ -1,0 +1,120 @@
+"""The one decorator behind every compiled function of the project.
+
+Kernels are compiled by Numba on first use and kept in a cache folder. Numba's own cache looks only
+at the file a function stands in; ours has the sources of the whole package in the folder's name, so
+an upgrade or an edited constant in *another* file never brings stale machine code back.
+
+The folder is the first of these that can be written: `$NUMBA_CACHE_DIR`,
+`$XDG_CACHE_HOME/thatslife`, `~/.cache/thatslife`, a private folder for temporary files. If none
+can, kernels are compiled anew in each process, and one warning says so. Nothing is ever written
+beside the installed package.
+"""
+
+import hashlib
+import os
+import stat
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+
+config: Any = numba.config
+JIT = not config.DISABLE_JIT
+"""False under `NUMBA_DISABLE_JIT=1`: the same lines then run as plain Python."""
+
+
+def njit(function: Callable[..., Any] | None = None, *, wraps: bool = False) -> Any:
+    """Compile `function` with the project's options, cached on disk.
+
+    Args:
+        function: a plain function; None when the decorator is used with arguments.
+        wraps: the function counts on unsigned 64-bit overflow; uncompiled it then runs without
+            NumPy's warning.
+
+    Returns:
+        The compiled function, or the function itself under `NUMBA_DISABLE_JIT=1`.
+    """
+    if function is None:
+        return lambda inner: njit(inner, wraps=wraps)
+    if not JIT:
+        return np.errstate(over="ignore")(function) if wraps else function
+    folder = _cache_folder(str(Path(function.__code__.co_filename).parent))
+    before = config.CACHE_DIR
+    config.CACHE_DIR = folder or ""
+    try:
+        return numba.njit(
+            function, cache=folder is not None, nogil=True, error_model="numpy", fastmath=False
+        )
+    finally:
+        config.CACHE_DIR = before
+
+
+@cache
+def _cache_folder(package: str) -> str | None:
+    """A writable folder for the kernels of the sources in `package`, or None if there is none."""
+    key = _fingerprint(package)
+    for root in _cache_roots():
+        folder = root / key
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                return str(folder)
+        except OSError:
+            continue
+    warnings.warn(
+        "thatslife: no folder can be written for compiled kernels, so each process compiles "
+        "them anew; set NUMBA_CACHE_DIR to a writable folder",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+    return None
+
+
+def _cache_roots() -> Iterator[Path]:
+    """Folders to try, best first."""
+    if config.CACHE_DIR:
+        yield Path(config.CACHE_DIR) / "thatslife"
+        return
+    if os.environ.get("XDG_CACHE_HOME"):
+        yield Path(os.environ["XDG_CACHE_HOME"]) / "thatslife"
+    with suppress(RuntimeError):  # no home folder is known
+        yield Path.home() / ".cache" / "thatslife"
+    user = os.getuid() if hasattr(os, "getuid") else "user"
+    temporary = Path(tempfile.gettempdir()) / f"thatslife-{user}"
+    if _is_private(temporary):
+        yield temporary
+
+
+def _is_private(folder: Path) -> bool:
+    """Whether `folder` is, or can be made, ours alone: machine code is loaded from it unchecked."""
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        status = folder.lstat()
+    except OSError:
+        return False
+    if not hasattr(os, "getuid"):
+        return stat.S_ISDIR(status.st_mode)
+    return (
+        stat.S_ISDIR(status.st_mode)
+        and status.st_uid == os.getuid()
+        and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    )
+
+
+@cache
+def _fingerprint(package: str) -> str:
+    """A name for all that may be compiled into kernels in `package`: sources and compiler."""
+    digest = hashlib.sha256(
+        f"{sys.version} numba {numba.__version__} numpy {np.__version__}".encode()
+    )
+    for folder in dict.fromkeys((Path(__file__).parent, Path(package))):
+        for source in sorted(folder.glob("*.py")):
+            digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]

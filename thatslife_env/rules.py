@@ -1,0 +1,484 @@
+"""The rules, stated once.
+
+Plain functions over one record of dtype `board.STATE`. Numba compiles them; under
+`NUMBA_DISABLE_JIT=1` the same lines run as Python. They trust their caller: a die is 1..6, an
+action is legal, the phase fits. `Position` and the environments check.
+
+A turn is `roll(state, die)`, then `play(state, action)`, then, where the choice of an opponent is
+left open, one more `play`. Chance is an argument: deals and dice come from seeds by `deal` and
+`die_of`, never from the state.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thatslife_env._jit import njit
+from thatslife_env.board import (
+    EXPERT,
+    FINISH,
+    FIRST_GUARD,
+    FIRST_OPPONENT,
+    GIFT,
+    GIFT_INTERVAL,
+    GIVE,
+    GUARDED,
+    LUCKY,
+    MAX_GUARDS,
+    MAX_PAWNS,
+    MAX_PLAYERS,
+    MAX_TILES,
+    MAX_VALUE,
+    MIN_VALUE,
+    MOVE,
+    NO_TILE,
+    NOWHERE,
+    OVER,
+    ROLL,
+    START,
+    STEAL,
+    STEALING,
+)
+
+State = (
+    Any  # one record of dtype board.STATE, as `states[i]` gives it; functions change it in place
+)
+Rules = Any  # one record of dtype board.RULES
+Int = int | np.integer[Any]
+Int8s = npt.NDArray[np.int8]
+Out = npt.NDArray[Any]
+
+# Deals and dice: splitmix64 ------------------------------------------------------------
+# Every constant is uint64: compiled code may otherwise turn `uint64 op int` into a float.
+
+_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_DICE = np.uint64(0xD1CED1CED1CED1CE)
+_U1 = np.uint64(1)
+_U27 = np.uint64(27)
+_U30 = np.uint64(30)
+_U31 = np.uint64(31)
+_U32 = np.uint64(32)
+_FACES = np.uint64(6)
+
+
+@njit(wraps=True)
+def mix(z: np.uint64) -> np.uint64:
+    """The output function of splitmix64 (Steele, Lea, Flood 2014): uint64 to uint64, one to one."""
+    z = (z ^ (z >> _U30)) * _MIX_1
+    z = (z ^ (z >> _U27)) * _MIX_2
+    return z ^ (z >> _U31)
+
+
+@njit(wraps=True)
+def draw64(seed: np.uint64, k: np.uint64) -> np.uint64:
+    """The k-th number of the stream of `seed`: uint64, uint64 -> uint64."""
+    return mix(seed + (k + _U1) * _GAMMA)
+
+
+@njit(wraps=True)
+def draw(seed: np.uint64, k: np.uint64, n: np.uint64) -> np.uint64:
+    """The k-th number of `seed` in 0..n-1: uint64, uint64, uint64 -> uint64; n < 2^32."""
+    return ((draw64(seed, k) >> _U32) * n) >> _U32
+
+
+@njit
+def die_of(seed: np.uint64, k: np.uint64) -> Int:
+    """The k-th roll, 1..6, of the game dealt from `seed`: uint64, uint64 -> int64."""
+    return np.int64(draw(seed ^ _DICE, k, _FACES)) + 1
+
+
+# Sets of actions: bit a of a whole number is action a ----------------------------------
+
+
+@njit
+def count_bits(bits: int) -> int:
+    """How many of the low 32 bits are set: int64 -> int64."""
+    bits = bits - ((bits >> 1) & 0x55555555)
+    bits = (bits & 0x33333333) + ((bits >> 2) & 0x33333333)
+    bits = (bits + (bits >> 4)) & 0x0F0F0F0F
+    return ((bits * 0x01010101) & 0xFFFFFFFF) >> 24
+
+
+@njit
+def nth_action(bits: int, n: int) -> int:
+    """The n-th lowest action, from 0, in a set that has more than n: int64, int64 -> int64."""
+    for _ in range(n):
+        bits &= bits - 1
+    return count_bits((bits & -bits) - 1)
+
+
+# The deal ------------------------------------------------------------------------------
+
+
+@njit
+def deal(state: State, rules: Rules, seed: np.uint64) -> None:
+    """Lay out a new game of `rules` (a `board.RULES` record), dealt from `seed` (uint64)."""
+    length = rules["length"]
+    players = rules["players"]
+    state["players"] = players
+    state["pawns_each"] = rules["pawns_each"]
+    state["with_guards"] = rules["with_guards"]
+    state["scoring"] = rules["scoring"]
+    state["phase"] = ROLL
+    state["player"] = 0
+    state["die"] = 0
+
+    track = state["track"]
+    track[:] = NO_TILE
+    track[0] = START
+    for entry in range(length):
+        track[entry + 1] = rules["layout"][entry]
+    track[length + 1] = FINISH
+    state["finish"] = length + 1
+    if rules["shuffled"]:
+        _shuffle(track, length > MAX_TILES, seed)
+
+    pawns = state["pawns"]
+    pawns[:] = NOWHERE
+    for seat in range(players):
+        for pawn in range(rules["pawns_each"]):
+            pawns[seat, pawn] = 0
+
+    guards = state["guards"]
+    guards[:] = NOWHERE
+    n_guards = 0
+    if rules["with_guards"]:
+        for slot in range(1, length + 1):
+            if n_guards < MAX_GUARDS and track[slot] in GUARDED:
+                guards[n_guards] = slot
+                n_guards += 1
+    state["n_guards"] = n_guards
+
+    state["heights"][:] = 0
+    state["towers"][:] = NO_TILE
+    state["counts"][:] = 0
+
+
+@njit
+def _shuffle(track: Int8s, with_gifts: bool, seed: np.uint64) -> None:
+    """Shuffle the 32 tiles; gifts, one after every 8 tiles, stay where they lie."""
+    for k in range(MAX_TILES - 1):
+        i = MAX_TILES - 1 - k
+        j = np.int64(draw(seed, np.uint64(k), np.uint64(i + 1)))
+        if with_gifts:
+            i += i // GIFT_INTERVAL
+            j += j // GIFT_INTERVAL
+        held = track[i + 1]
+        track[i + 1] = track[j + 1]
+        track[j + 1] = held
+
+
+# A turn --------------------------------------------------------------------------------
+
+
+@njit
+def roll(state: State, die: int) -> None:
+    """The die shows `die`; from here on the player moves."""
+    state["die"] = die
+    state["phase"] = MOVE
+
+
+@njit
+def legal_bits(state: State) -> int:
+    """The legal actions as a set, int64: bit a is action a. Empty in phases ROLL and OVER."""
+    phase = state["phase"]
+    if phase == MOVE:
+        return _moves(state)
+    if phase == GIVE:
+        return _receivers(state)
+    if phase == STEALING:
+        return _victims(state)
+    return 0
+
+
+@njit
+def play(state: State, action: int) -> None:
+    """Carry out a legal action in phase MOVE, GIVE or STEALING."""
+    if state["phase"] != MOVE:
+        _hand_over(state, action)
+    elif action < FIRST_GUARD:
+        seat = state["player"]
+        slot = state["pawns"][seat, action]
+        _advance(state["pawns"][seat], action, state["pawns_each"], landing(state, slot))
+        if slot > 0 and not is_occupied(state, slot):
+            _leave(state, slot)
+            if state["phase"] != MOVE:  # a choice is left open
+                return
+    else:
+        guard = action - FIRST_GUARD
+        slot = state["guards"][guard]
+        _advance(state["guards"], guard, state["n_guards"], landing(state, slot))
+    _end_turn(state)
+
+
+@njit
+def landing(state: State, slot: int) -> int:
+    """Where a piece on `slot` would come to stand with this roll."""
+    return min(slot + state["die"], state["finish"])
+
+
+@njit
+def pawns_on(state: State, slot: int) -> int:
+    """How many pawns, anyone's, stand on `slot`."""
+    pawns = state["pawns"]
+    count = 0
+    for seat in range(MAX_PLAYERS):
+        for pawn in range(MAX_PAWNS):
+            count += pawns[seat, pawn] == slot
+    return count
+
+
+@njit
+def guards_on(state: State, slot: int) -> int:
+    """How many guards stand on `slot`."""
+    count = 0
+    for guard in range(state["n_guards"]):
+        count += state["guards"][guard] == slot
+    return count
+
+
+@njit
+def is_occupied(state: State, slot: int) -> bool:
+    """Whether any piece stands on `slot`."""
+    return pawns_on(state, slot) > 0 or guards_on(state, slot) > 0
+
+
+@njit
+def is_home(state: State, seat: int) -> bool:
+    """Whether all pawns of `seat` are on the finish."""
+    return state["pawns"][seat, 0] == state["finish"]
+
+
+@njit
+def _moves(state: State) -> int:
+    """Pawns and guards that may move; of equal ones on a tile only the lowest-numbered."""
+    finish = state["finish"]
+    pawns = state["pawns"][state["player"]]
+    bits = 0
+    before = NOWHERE
+    for pawn in range(state["pawns_each"]):
+        slot = pawns[pawn]
+        if slot != before and slot != finish:
+            bits |= 1 << pawn
+        before = slot
+    guards = state["guards"]
+    before = NOWHERE
+    for guard in range(state["n_guards"]):
+        slot = guards[guard]
+        if slot != before and slot != finish and pawns_on(state, slot) > 0:
+            bits |= 1 << (FIRST_GUARD + guard)
+        before = slot
+    return bits
+
+
+@njit
+def _advance(pieces: Int8s, piece: int, n_pieces: int, slot: int) -> None:
+    """Put one of `pieces` on `slot`, ahead of where it was, and keep the list in track order."""
+    while piece + 1 < n_pieces and pieces[piece + 1] < slot:
+        pieces[piece] = pieces[piece + 1]
+        piece += 1
+    pieces[piece] = slot
+
+
+@njit
+def _leave(state: State, slot: int) -> None:
+    """The last piece, a pawn, has left `slot`: take its tile, or turn and carry out its action."""
+    tile = state["track"][slot]
+    if tile == GIFT:
+        state["track"][slot] = STEAL
+        _ask(state, GIVE)
+    elif tile == STEAL:
+        state["track"][slot] = GIFT
+        _ask(state, STEALING)
+    else:
+        _push(state, state["player"], tile)
+        _close_gap(state, slot)
+
+
+@njit
+def _close_gap(state: State, slot: int) -> None:
+    """Take `slot`, on which nothing stands, out of the track."""
+    track = state["track"]
+    finish = state["finish"]
+    for behind in range(slot, finish):
+        track[behind] = track[behind + 1]
+    track[finish] = NO_TILE
+    state["finish"] = finish - 1
+    pawns = state["pawns"]
+    for seat in range(MAX_PLAYERS):
+        for pawn in range(MAX_PAWNS):
+            pawns[seat, pawn] -= pawns[seat, pawn] > slot
+    guards = state["guards"]
+    for guard in range(MAX_GUARDS):
+        guards[guard] -= guards[guard] > slot
+
+
+@njit
+def _ask(state: State, phase: int) -> None:
+    """Begin GIVE or STEALING; without a choice carry it out, or drop it, at once."""
+    state["phase"] = phase
+    choices = legal_bits(state)
+    n_choices = count_bits(choices)
+    if n_choices >= 2:
+        return
+    if n_choices == 1:
+        _hand_over(state, nth_action(choices, 0))
+    state["phase"] = MOVE
+
+
+@njit
+def _receivers(state: State) -> int:
+    """Opponents who may get the top tile: a minus goes to the best tops, another to the worst."""
+    seat = state["player"]
+    if state["heights"][seat] == 0:
+        return 0
+    worst_first = top_rank(state, seat) >= 0
+    players = state["players"]
+    bits = 0
+    best = 0
+    for steps in range(1, players):
+        rank = top_rank(state, (seat + steps) % players)
+        if worst_first:
+            rank = -rank
+        if bits == 0 or rank > best:
+            bits = 0
+            best = rank
+        if rank == best:
+            bits |= 1 << (FIRST_OPPONENT + steps - 1)
+    return bits
+
+
+@njit
+def _victims(state: State) -> int:
+    """Opponents who have a tile to steal."""
+    seat = state["player"]
+    players = state["players"]
+    bits = 0
+    for steps in range(1, players):
+        if state["heights"][(seat + steps) % players] > 0:
+            bits |= 1 << (FIRST_OPPONENT + steps - 1)
+    return bits
+
+
+@njit
+def opponent_of(state: State, action: int) -> int:
+    """The seat that an action 11..15 chooses."""
+    return (state["player"] + action - FIRST_OPPONENT + 1) % state["players"]
+
+
+@njit
+def _hand_over(state: State, action: int) -> None:
+    """Give the player's top tile to the chosen opponent, or steal theirs, as the phase says."""
+    seat = state["player"]
+    other = opponent_of(state, action)
+    if state["phase"] == GIVE:
+        _push(state, other, _pop(state, seat))
+    else:
+        _push(state, seat, _pop(state, other))
+
+
+@njit
+def _end_turn(state: State) -> None:
+    """The next player to the left with a pawn on the way is to roll; if none, the game is over."""
+    seat = state["player"]
+    players = state["players"]
+    state["die"] = 0
+    for steps in range(1, players + 1):
+        following = (seat + steps) % players
+        if not is_home(state, following):
+            state["player"] = following
+            state["phase"] = ROLL
+            return
+    state["phase"] = OVER
+
+
+# Towers and points ---------------------------------------------------------------------
+
+
+@njit
+def top_rank(state: State, seat: int) -> Int:
+    """Worth of a tower's top tile for a gift: its value; 0 for a lucky tile and for no tile."""
+    height = state["heights"][seat]
+    return state["towers"][seat, height - 1] if height > 0 else np.int8(0)
+
+
+@njit
+def _push(state: State, seat: int, tile: int) -> None:
+    height = state["heights"][seat]
+    state["towers"][seat, height] = tile
+    state["heights"][seat] = height + 1
+    state["counts"][seat, tile - MIN_VALUE] += 1
+
+
+@njit
+def _pop(state: State, seat: int) -> int:
+    height = state["heights"][seat] - 1
+    tile = state["towers"][seat, height]
+    state["towers"][seat, height] = NO_TILE
+    state["heights"][seat] = height
+    state["counts"][seat, tile - MIN_VALUE] -= 1
+    return tile
+
+
+@njit
+def lucky_tiles(state: State, seat: int) -> Int:
+    """How many lucky tiles lie in a tower."""
+    return np.int64(state["counts"][seat, LUCKY - MIN_VALUE])
+
+
+@njit
+def points(state: State, seat: int) -> Int:
+    """The score of a seat, as if the game ended now: int64."""
+    counts = state["counts"]
+    total = np.int64(0)
+    for value in range(MIN_VALUE, MAX_VALUE + 1):
+        total += value * np.int64(counts[seat, value - MIN_VALUE])
+    if state["scoring"] == EXPERT:
+        tower = state["towers"][seat]
+        for above in range(1, state["heights"][seat]):
+            if tower[above] == LUCKY:
+                total -= (
+                    2 * tower[above - 1]
+                )  # a lucky tile below counts 0, so turning it changes nothing
+        return total
+    unused = lucky_tiles(state, seat)
+    for value in range(MIN_VALUE, 0):
+        if unused == 0:
+            break
+        turned = min(unused, np.int64(counts[seat, value - MIN_VALUE]))
+        total -= 2 * value * turned
+        unused -= turned
+    return total
+
+
+@njit
+def standing(state: State, seat: int) -> Int:
+    """A number, int64, that orders seats: more points first, then fewer lucky tiles."""
+    return points(state, seat) * (MAX_TILES + 1) - lucky_tiles(state, seat)
+
+
+@njit
+def write_points(state: State, out: Out) -> None:
+    """Write the points of every seat into `out`, a number array of at least 6; absent seats 0."""
+    for seat in range(MAX_PLAYERS):
+        out[seat] = points(state, seat) if seat < state["players"] else 0
+
+
+@njit
+def write_win_shares(state: State, out: Out) -> None:
+    """Write each seat's win share as if the game ended now into `out`, float array of at least 6.
+
+    1 for a sole winner, 1/k for each of k winners, else 0; absent seats get 0.
+    """
+    players = state["players"]
+    best = standing(state, 0)
+    for seat in range(1, players):
+        best = max(best, standing(state, seat))
+    winners = 0
+    for seat in range(players):
+        winners += standing(state, seat) == best
+    for seat in range(MAX_PLAYERS):
+        out[seat] = 1.0 / winners if seat < players and standing(state, seat) == best else 0.0
