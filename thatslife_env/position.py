@@ -199,7 +199,7 @@ class Position:
         if self._state["phase"][0] != ROLL:
             raise IllegalMoveError(f"no roll in phase {self.phase!r}: {self!r}")
         if not _is_int(die, 1, DIE_FACES):
-            raise IllegalMoveError(f"a die shows 1 to {DIE_FACES}, not {die!r}")
+            raise IllegalMoveError(f"a die shows 1 to {DIE_FACES}, not {_short(die)}")
         state = self._state.copy()
         _roll(state, int(die))
         return self._of(state)
@@ -211,9 +211,11 @@ class Position:
             IllegalMoveError: the action is not among `legal_actions()`.
         """
         number = as_action(action)
-        if number is None or not int(_legal_bits(self._state)) >> number & 1:
+        if self.phase in ("roll", "over"):
+            raise IllegalMoveError(f"no play in phase {self.phase!r}: {self!r}")
+        if number not in self.legal_actions():
             raise IllegalMoveError(
-                f"action {action!r} is not legal; legal: {self.legal_actions()} in {self!r}"
+                f"action {_short(action)} is not legal; legal: {self.legal_actions()} in {self!r}"
             )
         state = self._state.copy()
         _play(state, number)
@@ -340,15 +342,21 @@ def check_seed(seed: object) -> int:
         ValueError: it is not a whole number 0 .. 2^64 - 1.
     """
     if not _is_int(seed, 0, 2**64 - 1):
-        raise ValueError(f"a seed is a whole number from 0 to 2^64 - 1, not {seed!r}")
+        raise ValueError(f"a seed is a whole number from 0 to 2^64 - 1, not {_short(seed)}")
     return int(seed)  # type: ignore[call-overload]  # checked just above
 
 
-def as_action(action: object) -> int | None:
-    """An action 0..15 given as int, NumPy integer or 0-d array; None if it is anything else."""
+def as_action(action: object) -> int:
+    """`action`, given as int, NumPy integer or 0-d integer array, as an int, legal or not.
+
+    Raises:
+        IllegalMoveError: it is anything else.
+    """
     if isinstance(action, np.ndarray) and action.ndim == 0:
         action = action[()]
-    return int(action) if _is_int(action, 0, N_ACTIONS - 1) else None  # type: ignore[call-overload]
+    if isinstance(action, bool) or not isinstance(action, int | np.integer):
+        raise IllegalMoveError(f"an action is a whole number, not {_short(action)}")
+    return int(action)
 
 
 def _is_int(value: object, low: int, high: int) -> bool:
@@ -449,7 +457,7 @@ def _parse(position: Any) -> npt.NDArray[Any]:
     for seat, tower in enumerate(rows):
         for height, face in enumerate(tower):
             if not (is_number_tile(face) or (isinstance(face, str) and face == "lucky")):
-                _fail(f"towers[{seat}][{height}]", f"{face!r} is not a number or lucky tile")
+                _fail(f"towers[{seat}][{height}]", f"{_short(face)} is not a number or lucky tile")
     total = on_track + sum(map(len, rows))
     if total > MAX_TILES:
         _fail("towers", f"{total} tiles on track and towers; at most {MAX_TILES} are allowed")
@@ -500,7 +508,7 @@ def _parse_track(given: Any) -> list[int]:
         elif isinstance(face, str) and face in TILE_OF_NAME:
             track.append(TILE_OF_NAME[face])
         else:
-            _fail(f"track[{slot}]", f"{face!r} is not a tile")
+            _fail(f"track[{slot}]", f"{_short(face)} is not a tile")
         if track[-1] == START and slot > 0:
             _fail(f"track[{slot}]", "a second 'start'")
         if track[-1] == FINISH and slot < len(faces) - 1:
@@ -519,7 +527,7 @@ def _check_keys(given: Any, keys: tuple[str, ...], place: str) -> None:
         _fail(place, f"must be an object with the keys {', '.join(keys)}, not {_short(given)}")
     for key in given:
         if key not in keys:
-            _fail(place, f"unknown key {key!r}; there are: {', '.join(keys)}")
+            _fail(place, f"unknown key {_short(key)}; there are: {', '.join(keys)}")
     for key in keys:
         if key not in given:
             _fail(place, f"the key {key!r} is missing")
@@ -529,7 +537,7 @@ def _number(given: Any, low: int, high: int, place: str) -> int:
     if isinstance(given, bool) or not isinstance(given, int):
         _fail(place, f"must be a whole number, not {_short(given)}")
     if not low <= given <= high:
-        _fail(place, f"must be {low} to {high}, not {given}")
+        _fail(place, f"must be {low} to {high}, not {_short(given)}")
     return given
 
 
@@ -560,5 +568,9 @@ def _slots(given: Iterable[Any], finish: int, place: str) -> list[int]:
 
 
 def _short(value: object) -> str:
-    text = repr(value)
+    """`repr`, but never long: a number may have thousands of digits."""
+    try:
+        text = repr(value)
+    except ValueError:
+        return "a number of too many digits"
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -184,14 +184,9 @@ def roll(state: State, die: int) -> None:
 @njit
 def legal_bits(state: State) -> int:
     """The legal actions as a set, int64: bit a is action a. Empty in phases ROLL and OVER."""
-    phase = state["phase"]
-    if phase == MOVE:
+    if state["phase"] == MOVE:
         return _moves(state)
-    if phase == GIVE:
-        return _receivers(state)
-    if phase == STEALING:
-        return _victims(state)
-    return 0
+    return partners(state, state["phase"])
 
 
 @njit
@@ -320,13 +315,23 @@ def _close_gap(state: State, slot: int) -> None:
 def _ask(state: State, phase: int) -> None:
     """Begin GIVE or STEALING; without a choice carry it out, or drop it, at once."""
     state["phase"] = phase
-    choices = legal_bits(state)
+    choices = partners(state, phase)
     n_choices = count_bits(choices)
     if n_choices >= 2:
         return
     if n_choices == 1:
         _hand_over(state, nth_action(choices, 0))
     state["phase"] = MOVE
+
+
+@njit
+def partners(state: State, phase: int) -> int:
+    """The choices of an opponent that GIVE or STEALING would leave the player now; else none."""
+    if phase == GIVE:
+        return _receivers(state)
+    if phase == STEALING:
+        return _victims(state)
+    return 0
 
 
 @njit
@@ -432,26 +437,37 @@ def lucky_tiles(state: State, seat: int) -> Int:
 @njit
 def points(state: State, seat: int) -> Int:
     """The score of a seat, as if the game ended now: int64."""
-    counts = state["counts"]
-    total = np.int64(0)
-    for value in range(MIN_VALUE, MAX_VALUE + 1):
-        total += value * np.int64(counts[seat, value - MIN_VALUE])
+    return points_if(state, seat, NO_TILE, NO_TILE)
+
+
+@njit
+def points_if(state: State, seat: int, removed: int, added: int) -> Int:
+    """The score of a seat if its top tile, `removed`, were gone and then `added` lay on top: int64.
+
+    `NO_TILE` for either leaves it out.
+    """
     if state["scoring"] == EXPERT:
-        tower = state["towers"][seat]
-        for above in range(1, state["heights"][seat]):
-            if tower[above] == LUCKY:
-                total -= (
-                    2 * tower[above - 1]
-                )  # a lucky tile below counts 0, so turning it changes nothing
-        return total
-    unused = lucky_tiles(state, seat)
-    for value in range(MIN_VALUE, 0):
-        if unused == 0:
-            break
-        turned = min(unused, np.int64(counts[seat, value - MIN_VALUE]))
-        total -= 2 * value * turned
+        return _expert_points(state, seat, removed, added)
+    counts = state["counts"][seat]
+    unused = np.int64(counts[LUCKY - MIN_VALUE]) - (removed == LUCKY) + (added == LUCKY)
+    total = np.int64(0)
+    for value in range(MIN_VALUE, MAX_VALUE + 1):  # the largest minus tiles come first
+        tiles = np.int64(counts[value - MIN_VALUE]) - (removed == value) + (added == value)
+        turned = min(unused, tiles) if value < 0 else 0
+        total += value * (tiles - 2 * turned)
         unused -= turned
     return total
+
+
+@njit
+def _expert_points(state: State, seat: int, removed: int, added: int) -> Int:
+    tower = state["towers"][seat]
+    height = state["heights"][seat] - (removed != NO_TILE)
+    total = np.int64(0)
+    for level in range(height):
+        above = tower[level + 1] if level + 1 < height else added
+        total += -tower[level] if above == LUCKY else tower[level]
+    return total + (added if added != NO_TILE else 0)
 
 
 @njit

@@ -1,0 +1,181 @@
+"""The single-seat Gymnasium environment: one seat learns, the others play by themselves.
+
+`gymnasium.make("thatslife_env:ThatsLife-v0", ...)`. The learner sees only its own decisions; what
+happens between two of them, the others' moves and all rolls, is part of a step.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+
+from thatslife_env.board import N_ACTIONS
+from thatslife_env.games import RulesetLike, SeatGames
+from thatslife_env.observation import HIGH, LOW, OBS_SIZE
+from thatslife_env.position import Position, as_action, check_seed
+
+Opponent = str | Callable[[Position, np.random.Generator], int]
+
+
+class ThatsLifeEnv(gymnasium.Env):
+    """One learning seat of a game of That's Life!.
+
+    Observation float32[OBS_SIZE] (`observation.LAYOUT`), actions 0..15. The mask, bool[16], True =
+    legal, is `action_masks()` and `info["action_mask"]`; at the end it is all False. `info["seat"]`
+    is the learner's seat; at the end `info` also has `scores` and `win_share`. There is no
+    truncation: the game always ends by rule.
+
+    Args:
+        ruleset: a preset's name, a `Ruleset`, or a mapping of its fields.
+        players: number of players, for a `ruleset` that leaves it open.
+        opponents: `random`, `greedy`, or a callable `f(position, rng) -> action` with a
+            `numpy.random.Generator`; for
+            all seats, or a list of one for each seat (that of the learner's seat stands idle).
+        seat: the learner's, or `random`: drawn for each game.
+        reward: name of the terminal reward (`rewards.REWARDS`).
+        shaping: scale per point of the potential-based shaping between the learner's own decisions.
+        gamma: the learner's discount, used by the shaping.
+        illegal: `lose` ends the game at once with the worst reward and `info["illegal_action"]`,
+            `raise` raises
+            IllegalMoveError and changes nothing.
+        render_mode: None or `ansi`.
+
+    Raises:
+        ValueError: an argument is outside its set.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["ansi"]}  # noqa: RUF012  # Gymnasium's declaration
+
+    def __init__(
+        self,
+        ruleset: RulesetLike = "basic",
+        players: int | None = None,
+        opponents: Opponent | Sequence[Opponent] = "greedy",
+        seat: str | int = "random",
+        reward: str = "win",
+        shaping: float = 0.0,
+        gamma: float = 1.0,
+        illegal: str = "lose",
+        render_mode: str | None = None,
+    ) -> None:
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise ValueError(f"render_mode must be None or 'ansi', not {render_mode!r}")
+        self.render_mode = render_mode
+        self._play = SeatGames(
+            1,
+            ruleset,
+            players,
+            opponents=[self._batch(one) for one in opponents]
+            if isinstance(opponents, list | tuple)
+            else self._batch(opponents),
+            seat=seat,
+            reward=reward,
+            shaping=shaping,
+            gamma=gamma,
+            illegal=illegal,
+        )
+        self.observation_space = gymnasium.spaces.Box(LOW, HIGH, dtype=np.float32)
+        self.action_space = gymnasium.spaces.Discrete(N_ACTIONS)
+        self._mask = np.zeros((1, N_ACTIONS), np.bool_)
+        self._is_over = True  # until the first reset
+
+    def _batch(self, opponent: Any) -> Any:
+        """An opponent as `SeatGames` takes it."""
+        if isinstance(opponent, Mapping) or not callable(opponent):
+            return opponent  # a name; SeatGames refuses anything else
+
+        def play(states: npt.NDArray[Any], keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+            action = opponent(Position.from_state(states[0]), self.np_random)
+            return np.array([as_action(action)])
+
+        play.__name__ = play.__qualname__ = getattr(opponent, "__name__", repr(opponent))
+        return play
+
+    @property
+    def position(self) -> Position:
+        """The game as it stands."""
+        return Position.from_state(self._play.states[0])
+
+    @property
+    def seat(self) -> int:
+        """The learner's seat in this game."""
+        return int(self._play.seats[0])
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
+        """Begin a game, up to the learner's first decision.
+
+        Args:
+            seed: the g-th game from here on is dealt from `draw64(seed, g)`; None goes on to the
+                next of the seed
+                given last, at first to one from the system.
+            options: `{"position": position}` begins there, with the rules of the position; a
+                `Position` or its JSON.
+
+        Raises:
+            PositionError: the position is refused.
+            ValueError: the seed is outside 0 .. 2^64 - 1; the position has another number of
+                players, is over or leaves
+                the learner nothing to decide; an option is unknown.
+        """
+        position = _position_option(options)
+        super().reset(seed=None if seed is None else check_seed(seed))
+        self._play.reset(None if seed is None else [check_seed(seed)])
+        if position is not None:
+            self._play.set_position(0, position)
+        self._is_over = False
+        return self._observe()
+
+    def step(
+        self, action: int
+    ) -> tuple[npt.NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        """Play the learner's action, and all that follows up to its next decision or the end.
+
+        Raises:
+            IllegalMoveError: the action is no whole number, or it is not legal and `illegal` is
+                `raise`; nothing has
+                changed then.
+            gymnasium.error.ResetNeeded: the game is over, or there was no reset yet.
+        """
+        if self._is_over:
+            raise gymnasium.error.ResetNeeded("the game is over or has not begun: call reset()")
+        number = as_action(action)
+        play = self._play
+        play.step(np.array([number if 0 <= number < N_ACTIONS else -1]))
+        self._is_over = bool(play.done[0])
+        observation, info = self._observe()
+        if self._is_over:
+            if play.forfeited[0]:
+                info["illegal_action"] = True
+            position = self.position
+            info["scores"] = position.scores()
+            info["win_share"] = 0.0 if play.forfeited[0] else position.win_shares()[self.seat]
+        return observation, float(play.rewards[0]), self._is_over, False, info
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """The learner's legal actions now: bool[16], True = legal."""
+        return self._mask[0].copy()
+
+    def render(self) -> str | None:  # type: ignore[override]  # of all RenderFrames
+        """A drawing of the position, with `render_mode="ansi"`."""
+        return None if self.render_mode is None else str(self.position)
+
+    def _observe(self) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
+        observation = np.empty((1, OBS_SIZE), np.float32)
+        self._play.observe(observation, self._mask)
+        if self._is_over:
+            self._mask[:] = False
+        return observation[0], {"action_mask": self._mask[0].copy(), "seat": self.seat}
+
+
+def _position_option(options: dict[str, Any] | None) -> Position | None:
+    for key in options or {}:
+        if key != "position":
+            raise ValueError(f"unknown option {key!r}; there is: position")
+    given = (options or {}).get("position")
+    if given is None or isinstance(given, Position):
+        return given
+    return Position.from_json(given)
