@@ -74,10 +74,16 @@ def begin(state: State, game: Record, rulesets: Records, shares: npt.NDArray[np.
     """
     deal_seed = rules.draw64(game["stream"], game["number"])
     game["number"] += np.uint64(1)
+    begin_deal(state, game, rulesets[pick(deal_seed ^ _VARIANT, 0, shares)], deal_seed)
+
+
+@njit
+def begin_deal(state: State, game: Record, ruleset: Record, deal_seed: np.uint64) -> None:
+    """Deal the game of `deal_seed` and `ruleset`, a RULES record, and roll the first time."""
     game["deal"] = deal_seed
     game["rolls"] = 0
     game["decisions"] = 0
-    rules.deal(state, rulesets[pick(deal_seed ^ _VARIANT, 0, shares)], deal_seed)
+    rules.deal(state, ruleset, deal_seed)
     roll_on(state, game)
 
 
@@ -270,6 +276,7 @@ class SeatGames:
         seats: int8[N], the learners' seats.
         lineups: int16[N, 6], the number of the opponent that plays each seat; LEARNER at the
             learner's.
+        potentials: float64[N], of the learners at their decisions, where there is shaping.
         rewards: float64[N], of the last step.
         done: bool[N], whether a game ended in the last step.
         forfeited: bool[N], whether it ended by an illegal action.
@@ -316,7 +323,7 @@ class SeatGames:
         self.lineups = np.zeros((num_games, MAX_PLAYERS), np.int16)
         self.rewards = np.zeros(num_games, np.float64)
         self.done = np.zeros(num_games, np.bool_)
-        self._potentials = np.zeros(num_games, np.float64)
+        self.potentials = np.zeros(num_games, np.float64)
         self._waiting = np.zeros(num_games, np.int16)
         self._all = np.arange(num_games)
         self._finished = np.zeros(num_games, FINISHED)
@@ -367,9 +374,14 @@ class SeatGames:
             return BASELINES.index(opponent)
         if not callable(opponent):
             raise ValueError(f"an opponent is a name or a callable, not {opponent!r}")
-        if opponent not in self._outside:
-            self._outside.append(opponent)
+        self.enlist([opponent])
         return FIRST_OUTSIDE + self._outside.index(opponent)
+
+    def enlist(self, opponents: Sequence[BatchPlayer]) -> None:
+        """Number batch callables in this order, those that have a number already keeping it."""
+        for opponent in opponents:
+            if opponent not in self._outside:
+                self._outside.append(opponent)
 
     def opponent(self, number: int) -> str | BatchPlayer:
         """The opponent that `lineups` calls `number`."""
@@ -466,7 +478,7 @@ class SeatGames:
             self._reward,
             self._shaping,
             self._gamma,
-            self._potentials,
+            self.potentials,
             self.rewards,
             self.done,
             self._finished,
@@ -498,7 +510,7 @@ class SeatGames:
 
     def _mark_potentials(self, indices: npt.NDArray[np.int64]) -> None:
         if self._shaping:
-            _mark_potentials(self.states, self.seats, indices, self._potentials)
+            _mark_potentials(self.states, self.seats, indices, self.potentials)
 
     def _settle(self, indices: npt.NDArray[np.int64]) -> None:
         """Let the opponents play until each game is at its learner's decision, or over."""
@@ -619,6 +631,23 @@ def _observe_all(
     for index in range(len(states)):
         write_observation(states[index], seats[index], observations[index])
         write_mask(states[index], seats[index], masks[index])
+
+
+@njit
+def observe_players(
+    states: Records, observations: npt.NDArray[np.float32], masks: npt.NDArray[np.bool_]
+) -> None:
+    """Write what the seats to decide see and may do.
+
+    Args:
+        states: STATE[M].
+        observations: float32[M or more, OBS_SIZE].
+        masks: bool[M or more, 16], True = legal.
+    """
+    for index in range(len(states)):
+        seat = states[index]["player"]
+        write_observation(states[index], seat, observations[index])
+        write_mask(states[index], seat, masks[index])
 
 
 @njit

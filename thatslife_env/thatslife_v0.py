@@ -49,7 +49,7 @@ def env(**kwargs: Any) -> AECEnv:
     return wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(checked))
 
 
-class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801  # PettingZoo is untyped; its name
+class raw_env(AECEnv):  # noqa: N801  # PettingZoo's name
     """A game of That's Life! in which every seat is an agent.
 
     Args:

@@ -1,0 +1,108 @@
+"""What the commands share: how they end, read numbers, and show progress.
+
+Exit codes: 0 done; 2 wrong use or bad input, told in one line on stderr; anything else is a failure
+of ours.
+"""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import NoReturn
+
+from agents.base import AgentError
+from thatslife_env import PositionError
+from thatslife_env.records import RecordError
+
+WRONG_USE = 2
+
+
+class UsageError(ValueError):
+    """Wrong use or bad input; the message is one line that says what and where."""
+
+
+class MissingExtraError(UsageError):
+    """An optional part is not installed; the message says how to get it."""
+
+
+class Parser(argparse.ArgumentParser):
+    """An ArgumentParser that tells what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with exit code 2."""
+        print(f"{self.prog}: {message} (see --help)", file=sys.stderr)
+        sys.exit(WRONG_USE)
+
+
+def run(main: Callable[[], None], program: str) -> NoReturn:
+    """Run a command and exit: bad input becomes one line and exit code 2."""
+    try:
+        main()
+    except (UsageError, AgentError, PositionError, RecordError) as error:
+        print(f"{program}: {' '.join(str(error).split())}", file=sys.stderr)
+        sys.exit(WRONG_USE)
+    except KeyboardInterrupt:
+        print(f"{program}: interrupted", file=sys.stderr)
+        sys.exit(130)
+    sys.exit(0)
+
+
+def require(module: str, extra: str) -> ModuleType:
+    """Import an optional module.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module.partition(".")[0]:
+            raise
+        raise MissingExtraError(
+            f"{error.name} is not installed; get it with: pip install 'thatslife[{extra}]'"
+        ) from None
+
+
+def whole_number(low: int, high: int | None = None) -> Callable[[str], int]:
+    """A reader of whole numbers from `low` to `high`, for `add_argument(type=...)`."""
+    limits = f"from {low}" + ("" if high is None else f" to {high}")
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number {limits}") from None
+        if number < low or (high is not None and number > high):
+            raise argparse.ArgumentTypeError(f"{text} is not a whole number {limits}")
+        return number
+
+    return read
+
+
+@contextmanager
+def progress_bar(description: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar on stderr with the time left, where that is a terminal; yields what advances it."""
+    require("rich", "train")
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task(description, total=total)
+        yield lambda n: progress.update(task, advance=n)

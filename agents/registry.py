@@ -1,0 +1,106 @@
+"""From a spec, the text by which an agent is named everywhere, to the agent.
+
+    random | greedy | human | mc:rollouts=300 | mc:playouts=2000 | policy:PATH
+
+Options are `key=value`, separated by commas; a value that is itself a spec stands in brackets. A
+PATH is a run folder, a policy folder, or `builtin/NAME`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from agents.base import Agent, AgentError
+from agents.simple import Baseline, Human, MonteCarlo
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of agent.
+
+    Attributes:
+        usage: how its spec is written.
+        build: called with name, seed, and the options, or the path as `path`.
+        options: name of each option to what reads its text.
+        takes_path: whether a PATH follows the name instead.
+    """
+
+    usage: str
+    build: Callable[..., Agent]
+    options: dict[str, Callable[[str], Any]] = field(default_factory=dict)
+    takes_path: bool = False
+
+
+def _build_policy(name: str, seed: int, path: str) -> Agent:
+    from agents.policy import PolicyAgent  # needs the extra [train]
+
+    return PolicyAgent(name, seed, path)
+
+
+KINDS: dict[str, Kind] = {
+    "random": Kind("random", Baseline),
+    "greedy": Kind("greedy", Baseline),
+    "mc": Kind("mc:rollouts=N | mc:playouts=N", MonteCarlo, {"rollouts": int, "playouts": int}),
+    "policy": Kind("policy:PATH", _build_policy, takes_path=True),
+    "human": Kind("human", Human),
+}
+
+
+def make(spec: str, seed: int = 0) -> Agent:
+    """Make the agent that a spec names.
+
+    Args:
+        spec: see the module.
+        seed: 0 .. 2^64 - 1, of the randomness of `Agent.act`.
+
+    Raises:
+        AgentError: an unknown name or option, a bad value, or a policy that cannot be loaded; the
+            message lists what
+            there is.
+    """
+    name, colon, rest = spec.strip().partition(":")
+    kind = KINDS.get(name)
+    if kind is None:
+        known = ", ".join(kind.usage for kind in KINDS.values())
+        raise AgentError(f"unknown agent {spec!r}; there are: {known}")
+    if kind.takes_path:
+        if not rest:
+            raise AgentError(f"{spec!r}: a path is missing; usage: {kind.usage}")
+        return kind.build(spec, seed, path=rest)
+    if colon and not rest:
+        raise AgentError(f"{spec!r}: nothing follows the colon; usage: {kind.usage}")
+    options: dict[str, Any] = {}
+    for part in split_options(rest, spec):
+        key, _, text = part.partition("=")
+        if key not in kind.options:
+            known = ", ".join(kind.options) or "none"
+            raise AgentError(f"{spec!r}: unknown option {key!r}; there are: {known}")
+        if key in options:
+            raise AgentError(f"{spec!r}: option {key!r} is given twice")
+        try:
+            options[key] = kind.options[key](text)
+        except ValueError:
+            raise AgentError(
+                f"{spec!r}: bad value {text!r} of {key!r}; usage: {kind.usage}"
+            ) from None
+    return kind.build(spec, seed, **options)
+
+
+def split_options(text: str, spec: str) -> list[str]:
+    """Split at the commas that stand in no brackets.
+
+    Raises:
+        AgentError: the brackets do not match.
+    """
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character == "[") - (character == "]")
+        if depth < 0:
+            break
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    if depth != 0:
+        raise AgentError(f"{spec!r}: the brackets do not match")
+    return parts if text else []

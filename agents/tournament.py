@@ -1,0 +1,273 @@
+"""Agents compared pair by pair, on the same deals and dice from every seat.
+
+In a pair (A, B) one of them takes one seat and the other all the rest. Each deal is played once for
+each seat that A can take, then, with more than two players, once for each that B can take.
+"""
+
+import itertools
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.arena import Results, deal_seeds, play_games
+from agents.base import Agent
+from agents.cli import require
+from thatslife_env import Ruleset
+
+N_RESAMPLES = 2000  # of the bootstrap
+LEVEL = 0.95  # of its intervals
+
+
+@dataclass(frozen=True)
+class Duel:
+    """One seat of `a` against `b` on all the others, over D deals and every seat.
+
+    Attributes:
+        a: index of the agent in the one seat.
+        b: index of the agent in the others.
+        win_share: float64[D], of a's seat, mean over the games of a deal.
+        score: float64[D], likewise.
+        rank: float64[D], likewise.
+        games: number of games.
+    """
+
+    a: int
+    b: int
+    win_share: npt.NDArray[np.float64]
+    score: npt.NDArray[np.float64]
+    rank: npt.NDArray[np.float64]
+    games: int
+
+
+@dataclass(frozen=True)
+class Tournament:
+    """All duels between some agents.
+
+    Attributes:
+        specs: of the agents.
+        ruleset: name of the ruleset.
+        players: number of players.
+        games: of each pair.
+        seed: of the deals.
+        duels: both ways round of each pair.
+        ms_per_decision: of each agent.
+    """
+
+    specs: list[str]
+    ruleset: str
+    players: int
+    games: int
+    seed: int
+    duels: list[Duel]
+    ms_per_decision: list[float]
+
+    def to_json(self) -> dict[str, Any]:
+        """The content of `results.json`."""
+        pairs = [
+            {
+                "a": self.specs[duel.a],
+                "b": self.specs[duel.b],
+                "games": duel.games,
+                "win_share_a": float(duel.win_share.mean()),
+                "ci95": bootstrap(duel.win_share, self.seed),
+            }
+            for duel in self.duels
+        ]
+        agents = []
+        for which, spec in enumerate(self.specs):
+            own = [duel for duel in self.duels if duel.a == which]
+            shares = np.mean([duel.win_share for duel in own], axis=0)  # a deal's, over opponents
+            agents.append(
+                {
+                    "spec": spec,
+                    "games": sum(duel.games for duel in own),
+                    "win_share": float(shares.mean()),
+                    "ci95": bootstrap(shares, self.seed),
+                    "mean_score": float(np.mean([duel.score for duel in own])),
+                    "mean_rank": float(np.mean([duel.rank for duel in own])),
+                    "ms_per_decision": self.ms_per_decision[which],
+                    "rating": None,
+                    "rating_ci95": None,
+                }
+            )
+        return {
+            "ruleset": self.ruleset,
+            "players": self.players,
+            "games": self.games,
+            "seed": self.seed,
+            "agents": agents,
+            "pairs": pairs,
+        }
+
+
+def games_per_deal(players: int) -> int:
+    """Games of a pair on one deal: one for each seat of A, and of B where they differ."""
+    return 2 if players == 2 else 2 * players
+
+
+def play_tournament(
+    agents: Sequence[Agent],
+    ruleset: Ruleset,
+    ruleset_name: str,
+    *,
+    games: int,
+    seed: int = 0,
+    threads: int = 1,
+    progress: Callable[[int], None] = lambda n_games: None,
+) -> Tournament:
+    """Play every pair of agents.
+
+    Args:
+        agents: at least two; the same spec may stand twice.
+        ruleset: what is played.
+        ruleset_name: how the results call it.
+        games: games for each pair, rounded up to whole deals.
+        seed: deal i is `draw64(seed, i)`.
+        threads: see `play_games`.
+        progress: see `play_games`.
+    """
+    players = ruleset.players
+    n_deals = -(-games // games_per_deal(players))
+    seeds = np.repeat(deal_seeds(seed, n_deals), players)
+    duels = []
+    thinking, decided = np.zeros(len(agents)), np.zeros(len(agents), np.int64)
+
+    def tally(results: Results) -> None:
+        np.add(thinking, results.thinking, out=thinking)
+        np.add(decided, results.decided, out=decided)
+
+    for a, b in itertools.combinations(range(len(agents)), 2):
+        lineups = _lineups(a, b, players, n_deals)
+        results = play_games(agents, ruleset, seeds, lineups, threads=threads, progress=progress)
+        tally(results)
+        duels.append(_duel(a, b, results, lineups, n_deals))
+        if players > 2:
+            lineups = _lineups(b, a, players, n_deals)
+            results = play_games(
+                agents, ruleset, seeds, lineups, threads=threads, progress=progress
+            )
+            tally(results)
+        duels.append(_duel(b, a, results, lineups, n_deals))
+    per_decision = [float(ms) for ms in 1000 * thinking / np.maximum(decided, 1)]
+    specs = [agent.name for agent in agents]
+    games = n_deals * games_per_deal(players)
+    return Tournament(specs, ruleset_name, players, games, seed, duels, per_decision)
+
+
+def _lineups(one: int, others: int, players: int, n_deals: int) -> npt.NDArray[np.int64]:
+    """int64[n_deals * players, players]: for each deal, `one` in each seat in turn."""
+    rotations = np.where(np.eye(players, dtype=bool), one, others)
+    return np.tile(rotations, (n_deals, 1))
+
+
+def _duel(a: int, b: int, results: Results, lineups: npt.NDArray[np.int64], n_deals: int) -> Duel:
+    """The results of the seats that `a` took."""
+    players = lineups.shape[1]
+    games = np.arange(len(lineups))
+    # with two players the games of (a, b) serve for (b, a) too: the other seat, deal by deal
+    seats = np.argmax(lineups == a, axis=1)
+
+    def per_deal(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        return values[games, seats].reshape(n_deals, players).mean(axis=1)
+
+    return Duel(
+        a,
+        b,
+        per_deal(results.win_shares),
+        per_deal(results.points),
+        per_deal(results.ranks),
+        len(lineups),
+    )
+
+
+def bootstrap(values: npt.NDArray[np.float64], seed: int) -> list[float]:
+    """A 95 % interval of the mean, by resampling deals.
+
+    Args:
+        values: float64[D], one for each deal.
+        seed: of the resampling.
+
+    Returns:
+        Lower and upper end.
+    """
+    rng = np.random.default_rng(seed)
+    n_deals = len(values)
+    # how often each distinct value is drawn is multinomial: the same as drawing deals, and quick
+    distinct, counts = np.unique(values, return_counts=True)
+    drawn = rng.multinomial(n_deals, counts / n_deals, size=N_RESAMPLES)
+    means = drawn @ distinct / n_deals
+    tail = (1 - LEVEL) / 2
+    return [float(end) for end in np.quantile(means, [tail, 1 - tail])]
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write a JSON file at once: it is whole or not there."""
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    os.replace(part, path)
+
+
+def table(results: dict[str, Any]) -> str:
+    """`results.json` as text: a row for each agent, and what its one seat wins against each other.
+
+    Args:
+        results: `Tournament.to_json()`.
+    """
+    specs = [agent["spec"] for agent in results["agents"]]
+    width = max(12, *(len(spec) for spec in specs))
+    fair = 1 / results["players"]
+    lines = [
+        f"{results['ruleset']}, {results['players']} players, {results['games']} games a pair, "
+        f"seed {results['seed']}; win share of one seat (fair: {fair:.3f}), 95 % intervals",
+        f"{'agent':<{width}}  win share                 score   rank  ms/decision",
+    ]
+    for agent in results["agents"]:
+        low, high = agent["ci95"]
+        lines.append(
+            f"{agent['spec']:<{width}}  {agent['win_share']:.3f} [{low:.3f}, {high:.3f}]  "
+            f"{agent['mean_score']:9.2f} {agent['mean_rank']:6.2f} {agent['ms_per_decision']:12.4f}"
+        )
+    lines.append("")
+    for pair in results["pairs"]:
+        low, high = pair["ci95"]
+        lines.append(
+            f"{pair['a']:>{width}} v {pair['b']:<{width}} "
+            f"{pair['win_share_a']:.3f} [{low:.3f}, {high:.3f}]  {pair['games']} games"
+        )
+    return "\n".join(lines)
+
+
+def plot(results: dict[str, Any], path: Path) -> None:
+    """Draw the win share of each agent with its interval into a PNG file.
+
+    Args:
+        results: `Tournament.to_json()`.
+        path: of the file.
+    """
+    require("matplotlib", "train")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    agents = results["agents"]
+    figure = Figure(figsize=(8, 1.2 + 0.5 * len(agents)), layout="constrained")
+    axes = figure.add_subplot()
+    for row, agent in enumerate(agents):
+        low, high = agent["ci95"]
+        axes.plot([low, high], [row, row], color="#0072B2", linewidth=3)
+        axes.plot(agent["win_share"], row, "o", color="#0072B2")
+    axes.axvline(1 / results["players"], color="#999999", linestyle="--", label="fair share")
+    axes.set_yticks(range(len(agents)), [agent["spec"] for agent in agents])
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1)
+    axes.set_xlabel("win share of one seat, 95 % interval over deals")
+    axes.set_title(
+        f"{results['ruleset']}, {results['players']} players, {results['games']} games a pair"
+    )
+    axes.legend(loc="lower right")
+    FigureCanvasAgg(figure).print_png(path)

@@ -1,0 +1,594 @@
+"""The parts of a PPO training run; `train.py` puts them together. Needs the extra `train`.
+
+All that a run depends on is in its config and its checkpoints: weights, optimiser, games in
+progress, snapshots, random states, counters. A run that is stopped and resumed gives the weights of
+one that was not.
+"""
+
+import json
+import os
+import shutil
+import sys
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import KVWriter
+from torch import nn
+
+import agents
+from agents.arena import deal_seeds, play_games
+from agents.base import Agent
+from agents.cli import UsageError
+from agents.config import SELF, SNAPSHOTS, Config
+from agents.networks import MlpNetwork, NetworkAgent, make_network
+from agents.sb3_env import ThatsLifeVecEnv
+from agents.tournament import bootstrap
+from thatslife_env.board import STATE
+from thatslife_env.games import GAME
+from thatslife_env.observation import LAYOUT_HASH
+
+CHECKPOINT_FORMAT = 1
+CHECKPOINTS_KEPT = 2
+
+
+class NetworkPolicy(MaskableActorCriticPolicy):
+    """SB3's policy around one of our networks, which has its own heads.
+
+    Args:
+        *arguments: as SB3 gives them.
+        network: description of the network, for `make_network`.
+        **options: as SB3 gives them.
+    """
+
+    def __init__(self, *arguments: Any, network: dict[str, Any], **options: Any) -> None:
+        self._description = network
+        super().__init__(*arguments, ortho_init=False, **options)
+
+    def _build(self, lr_schedule: Callable[[float], float]) -> None:
+        self.mlp_extractor = make_network(self._description)
+        self.action_net = nn.Identity()
+        self.value_net = nn.Identity()
+        self.optimizer = self.optimizer_class(
+            self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs
+        )
+
+    @property
+    def network(self) -> MlpNetwork:
+        """What is trained and saved."""
+        return self.mlp_extractor
+
+
+# The games and who plays in them --------------------------------------------------------------
+
+
+class Opponents:
+    """Who the learner plays against, by the weights of the config.
+
+    Each outside opponent (the learner itself, a snapshot, a searching agent) has a name, and a
+    number in the order in which they came; the number stays with it in the games and in
+    checkpoints.
+
+    Args:
+        config: of the run.
+        learner: the network that learns.
+        folder: where snapshots are kept.
+    """
+
+    def __init__(self, config: Config, learner: MlpNetwork, folder: Path) -> None:
+        self._config = config
+        self._learner = learner
+        self._folder = folder
+        self.roster: list[str] = []
+        self._players: dict[str, Any] = {}
+        for spec in config.opponents:
+            if spec not in ("random", "greedy", SNAPSHOTS):
+                self._enlist(spec)
+
+    @property
+    def snapshots(self) -> list[str]:
+        """Names of the snapshots in use, the latest last."""
+        names = [name for name in self.roster if name.startswith("snapshot-")]
+        return names[-self._config.snapshots.keep :]
+
+    def add_snapshot(self, step: int) -> None:
+        """Freeze the learner as it is."""
+        name = f"snapshot-{step:09d}"
+        if name not in self.roster:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            _write_arrays(self._folder / f"{name}.safetensors", _weights(self._learner))
+            self._enlist(name)
+
+    def restore(self, roster: list[str]) -> None:
+        """Take up the numbering of a checkpoint."""
+        for name in roster:
+            if name not in self.roster:
+                self._enlist(name)
+        if self.roster != roster:
+            raise UsageError(f"the checkpoint has opponents {roster}, the config {self.roster}")
+
+    def _enlist(self, name: str) -> None:
+        agent: Agent
+        if name == SELF:
+            agent = NetworkAgent(name, self._learner, sample=True)
+        elif name.startswith("snapshot-"):
+            network = make_network(self._config.network.model_dump())
+            _load_weights(network, _read_arrays(self._folder / f"{name}.safetensors"))
+            agent = NetworkAgent(name, network.eval(), sample=True)
+        else:
+            agent = agents.make(name)
+        self.roster.append(name)
+        self._players[name] = agent.choose
+
+    def weights(self) -> dict[Any, float]:
+        """Opponents as `SeatGames.set_opponents` takes them.
+
+        The weight of the snapshots is shared among them; while there are none it goes to the
+        learner itself.
+        """
+        weights: dict[Any, float] = defaultdict(float)
+        for spec, weight in self._config.opponents.items():
+            if spec != SNAPSHOTS:
+                weights[self._players.get(spec, spec)] += weight
+            elif self.snapshots:
+                for name in self.snapshots:
+                    weights[self._players[name]] += weight / len(self.snapshots)
+            else:
+                if SELF not in self._players:
+                    self._enlist(SELF)
+                weights[self._players[SELF]] += weight
+        return dict(weights)
+
+    def enter(self, env: ThatsLifeVecEnv) -> None:
+        """Let games that begin from now on draw their opponents from `weights`."""
+        env.play.enlist([self._players[name] for name in self.roster])
+        env.play.set_opponents(self.weights())
+
+
+def make_env(config: Config) -> ThatsLifeVecEnv:
+    """The games that the learner plays."""
+    return ThatsLifeVecEnv(
+        config.ppo.n_envs,
+        seed=config.seed,
+        ruleset=config.game.made(),
+        reward=config.reward.terminal,
+        shaping=config.reward.shaping,
+        gamma=config.ppo.gamma,
+    )
+
+
+def make_model(config: Config, env: ThatsLifeVecEnv) -> MaskablePPO:
+    """The learner."""
+    ppo = config.ppo
+    first, last = ppo.learning_rate, ppo.final_learning_rate
+    return MaskablePPO(
+        NetworkPolicy,
+        env,
+        n_steps=ppo.n_steps,
+        batch_size=ppo.batch_size,
+        n_epochs=ppo.n_epochs,
+        learning_rate=lambda remaining: last + (first - last) * remaining,
+        gamma=ppo.gamma,
+        gae_lambda=ppo.gae_lambda,
+        clip_range=ppo.clip_range,
+        ent_coef=ppo.ent_coef,
+        vf_coef=ppo.vf_coef,
+        max_grad_norm=ppo.max_grad_norm,
+        policy_kwargs={"network": config.network.model_dump()},
+        seed=config.seed,
+        device="cpu",
+    )
+
+
+# Files ------------------------------------------------------------------------------------------
+
+
+def _weights(network: MlpNetwork) -> dict[str, npt.NDArray[Any]]:
+    return {name: tensor.numpy().copy() for name, tensor in network.state_dict().items()}
+
+
+def _load_weights(network: MlpNetwork, arrays: dict[str, npt.NDArray[Any]]) -> None:
+    network.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
+
+
+def _write_arrays(path: Path, arrays: dict[str, npt.NDArray[Any]]) -> None:
+    """Write a safetensors file at once: it is whole or not there."""
+    part = path.with_name(f".{path.name}.part")
+    save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, part)
+    _sync(part)
+    os.replace(part, path)
+
+
+def _read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
+    try:
+        return load_file(path)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
+    except SafetensorError as error:
+        raise UsageError(f"{path}: damaged: {error}") from None
+
+
+def _sync(path: Path) -> None:
+    """Have what was written to a file or folder on the disk before going on."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+class Checkpoints:
+    """All of a run at one moment, in folders that are whole or not there.
+
+    Args:
+        folder: where they lie, one folder for each.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def save(self, model: MaskablePPO, env: ThatsLifeVecEnv, opponents: Opponents) -> None:
+        """Write one between two updates, then drop the oldest."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for stale in self._folder.glob(".*.part"):
+            shutil.rmtree(stale)
+        target = self._folder / f"step-{model.num_timesteps:012d}"
+        if target.exists():
+            return
+        part = self._folder / f".{target.name}.part"
+        part.mkdir()
+        _write_arrays(part / "weights.safetensors", _weights(model.policy.network))
+        _write_arrays(part / "optimizer.safetensors", _optimizer_state(model.policy.optimizer))
+        play = env.play
+        games: dict[str, npt.NDArray[Any]] = {
+            "states": play.states.view(np.uint8).reshape(env.num_envs, STATE.itemsize),
+            "games": play.games.view(np.uint8).reshape(env.num_envs, GAME.itemsize),
+            "seats": play.seats,
+            "lineups": play.lineups,
+            "potentials": play.potentials,
+            "episode_starts": np.asarray(model._last_episode_starts, np.uint8),
+            "returns": env.returns,
+            "lengths": env.lengths,
+        }
+        _write_arrays(part / "games.safetensors", games)
+        # SB3 draws from NumPy's global generator
+        _, words, position, has_gauss, gauss = np.random.get_state(legacy=True)  # noqa: NPY002
+        chance: dict[str, npt.NDArray[Any]] = {
+            "torch": torch.get_rng_state().numpy(),
+            "numpy": np.asarray(words),
+        }
+        _write_arrays(part / "chance.safetensors", chance)
+        state = {
+            "format": CHECKPOINT_FORMAT,
+            "layout_hash": LAYOUT_HASH,
+            "num_timesteps": model.num_timesteps,
+            "n_updates": model._n_updates,
+            "roster": opponents.roster,
+            "numpy": [int(position), int(has_gauss), float(gauss)],
+        }
+        (part / "state.json").write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
+        _sync(part / "state.json")
+        os.replace(part, target)
+        _sync(self._folder)
+        for old in self._all()[:-CHECKPOINTS_KEPT]:
+            shutil.rmtree(old)
+
+    def _all(self) -> list[Path]:
+        return sorted(self._folder.glob("step-*"))
+
+    def load(self, model: MaskablePPO, env: ThatsLifeVecEnv, opponents: Opponents) -> None:
+        """Put a fresh model, its games and opponents where the latest checkpoint was.
+
+        Raises:
+            UsageError: there is no checkpoint that can be read.
+        """
+        found = self._all()
+        if not found:
+            raise UsageError(f"{self._folder}: there is no checkpoint")
+        for folder in reversed(found):
+            try:
+                read = _read_checkpoint(folder)
+            except UsageError as error:
+                print(f"checkpoint left out: {error}", file=sys.stderr)
+                continue
+            _restore(*read, model, env, opponents)
+            return
+        raise UsageError(f"{self._folder}: no checkpoint can be read")
+
+
+_CHECKPOINT_ARRAYS = ("weights", "optimizer", "games", "chance")
+
+
+def _read_checkpoint(folder: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    try:
+        state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{folder / 'state.json'}: {error.strerror}") from None
+    except ValueError as error:
+        raise UsageError(f"{folder / 'state.json'}: damaged: {error}") from None
+    if state.get("format") != CHECKPOINT_FORMAT or state.get("layout_hash") != LAYOUT_HASH:
+        raise UsageError(f"{folder}: made by another version of this program")
+    return state, {
+        name: _read_arrays(folder / f"{name}.safetensors") for name in _CHECKPOINT_ARRAYS
+    }
+
+
+def _restore(
+    state: dict[str, Any],
+    arrays: dict[str, dict[str, Any]],
+    model: MaskablePPO,
+    env: ThatsLifeVecEnv,
+    opponents: Opponents,
+) -> None:
+    opponents.restore(state["roster"])
+    opponents.enter(env)
+    _load_weights(model.policy.network, arrays["weights"])
+    _load_optimizer(model.policy.optimizer, arrays["optimizer"])
+    games = arrays["games"]
+    play = env.play
+    env.reset()
+    play.states[:] = games["states"].reshape(-1).view(STATE)
+    play.games[:] = games["games"].reshape(-1).view(GAME)
+    play.seats[:] = games["seats"]
+    play.lineups[:] = games["lineups"]
+    play.potentials[:] = games["potentials"]
+    env.returns[:] = games["returns"]
+    env.lengths[:] = games["lengths"]
+    model._last_obs = env.observe()
+    model._last_episode_starts = games["episode_starts"].astype(np.bool_)
+    model.num_timesteps = state["num_timesteps"]
+    model._n_updates = state["n_updates"]
+    torch.set_rng_state(torch.from_numpy(arrays["chance"]["torch"]))
+    np.random.set_state(("MT19937", arrays["chance"]["numpy"], *state["numpy"]))  # noqa: NPY002
+
+
+def _optimizer_state(optimizer: torch.optim.Optimizer) -> dict[str, npt.NDArray[Any]]:
+    return {
+        f"{index}.{name}": np.atleast_1d(tensor.numpy())
+        for index, values in optimizer.state_dict()["state"].items()
+        for name, tensor in values.items()
+    }
+
+
+def _load_optimizer(optimizer: torch.optim.Optimizer, arrays: dict[str, Any]) -> None:
+    content = optimizer.state_dict()
+    state: dict[int, dict[str, torch.Tensor]] = defaultdict(dict)
+    for key, array in arrays.items():
+        index, _, name = key.partition(".")
+        tensor = torch.from_numpy(array)
+        state[int(index)][name] = tensor[0] if name == "step" else tensor
+    content["state"] = dict(state)
+    optimizer.load_state_dict(content)
+
+
+class JsonLines(KVWriter):
+    """Writes each of SB3's log entries as a line of `metrics.jsonl`.
+
+    Args:
+        path: lines are added at its end.
+        segment: number of this part of the run: 0, and one more for each resume.
+    """
+
+    def __init__(self, path: Path, segment: int) -> None:
+        self._file = path.open("a", encoding="utf-8")
+        self._segment = segment
+
+    def write(
+        self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...]], step: int = 0
+    ) -> None:
+        """Add a line."""
+        line: dict[str, Any] = {"step": step, "segment": self._segment}
+        line |= {key: float(value) for key, value in sorted(key_values.items())}
+        self._file.write(json.dumps(line) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def last_segment(path: Path) -> int:
+    """The number of the last segment that wrote a line; -1 if there is no line."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return max((json.loads(line)["segment"] for line in lines), default=-1)
+
+
+def read_metrics(path: Path) -> list[dict[str, Any]]:
+    """The lines of `metrics.jsonl` that led to the latest state, by step.
+
+    Lines of a segment from steps that a later one went through again are left out.
+    """
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    kept: list[dict[str, Any]] = []
+    for line in lines:
+        while kept and kept[-1]["step"] >= line["step"] and kept[-1]["segment"] < line["segment"]:
+            kept.pop()
+        kept.append(line)
+    return kept
+
+
+# The run ----------------------------------------------------------------------------------------
+
+
+class TrainingError(RuntimeError):
+    """The run cannot go on; the message names the cause."""
+
+
+class Run(BaseCallback):
+    """What happens between the updates of a run: snapshots, evaluation, checkpoints, curve.
+
+    Args:
+        folder: of the run.
+        config: of the run.
+        env: its games.
+        opponents: of the learner.
+        progress: called with the number of steps done since the last call.
+    """
+
+    EVALUATION: ClassVar[str] = "evaluation/win_share/"
+    TRAINING: ClassVar[str] = "games/win_share/"
+
+    def __init__(
+        self,
+        folder: Path,
+        config: Config,
+        env: ThatsLifeVecEnv,
+        opponents: Opponents,
+        progress: Callable[[int], None] = lambda n_steps: None,
+    ) -> None:
+        super().__init__()
+        self.folder = folder
+        self.config = config
+        self.env = env
+        self.opponents = opponents
+        self.checkpoints = Checkpoints(folder / "checkpoints")
+        self.stop_asked = False
+        self._stopping = False
+        self.progress = progress
+        self._last_step = 0
+        self._games: dict[str, list[float]] = defaultdict(list)
+
+    def _on_training_start(self) -> None:
+        self._last_step = self.num_timesteps
+
+    def _on_rollout_start(self) -> None:
+        if self.num_timesteps > self._last_step:
+            self._between_updates()
+        self._stopping = self.stop_asked
+        if self._stopping:
+            self.checkpoints.save(self.model, self.env, self.opponents)
+
+    def _on_step(self) -> bool:
+        for info in self.locals["infos"]:
+            if "game" in info:
+                self._count(info)
+        return not self._stopping
+
+    def _on_rollout_end(self) -> None:
+        for name, shares in self._games.items():
+            self.logger.record(f"{self.TRAINING}{name}", np.mean(shares))
+        self._games.clear()
+
+    def _on_training_end(self) -> None:
+        if self.num_timesteps > self._last_step and not self._stopping:
+            self._between_updates()
+        if not self._stopping:
+            self.checkpoints.save(self.model, self.env, self.opponents)
+            self.logger.dump(self.num_timesteps)
+            self._draw()
+
+    def _count(self, info: dict[str, Any]) -> None:
+        """Note the learner's win share against each opponent in a finished game."""
+        share = float(info["game"]["win_share"][info["seat"]])
+        for number in {int(number) for number in info["lineup"][: info["game"]["players"]]}:
+            if number >= 0:
+                self._games[self.name_of(number)].append(share)
+
+    def name_of(self, number: int) -> str:
+        """The name of an opponent by its number in the games."""
+        opponent: Any = self.env.play.opponent(number)
+        if isinstance(opponent, str):
+            return opponent
+        name = opponent.__self__.name  # a bound Agent.choose
+        return SNAPSHOTS if name.startswith("snapshot-") else str(name)
+
+    def _between_updates(self) -> None:
+        before, now = self._last_step, self.num_timesteps
+        self._last_step = now
+        self.progress(now - before)
+        self._check_finite()
+
+        def due(every: int) -> bool:
+            return now // every > before // every
+
+        if SNAPSHOTS in self.config.opponents and due(self.config.snapshots.every):
+            self.opponents.add_snapshot(now)
+            self.opponents.enter(self.env)
+        if due(self.config.evaluation.every) or now >= self.config.total_steps:
+            self._evaluate()
+        if due(self.config.checkpoint_every):
+            self.checkpoints.save(self.model, self.env, self.opponents)
+
+    def _check_finite(self) -> None:
+        for name, weights in self.model.policy.network.state_dict().items():
+            if not weights.isfinite().all():
+                raise TrainingError(
+                    f"step {self.num_timesteps}: the weights {name!r} are no longer finite; "
+                    f"--resume goes on from the last checkpoint in {self.folder / 'checkpoints'}"
+                )
+
+    def _evaluate(self) -> None:
+        learner = NetworkAgent("learner", self.model.policy.network)
+        settings = self.config.evaluation
+        for spec in settings.opponents:
+            shares = win_shares(learner, spec, self.config, settings.deals)
+            self.logger.record(f"{self.EVALUATION}{spec}", shares.mean())
+            low, high = bootstrap(shares, settings.seed % 2**32)
+            self.logger.record(f"evaluation/low/{spec}", low)
+            self.logger.record(f"evaluation/high/{spec}", high)
+        self._draw()
+
+    def _draw(self) -> None:
+        metrics = self.folder / "metrics.jsonl"
+        if metrics.exists():
+            plot_curve(read_metrics(metrics), self.config, self.folder / "curve.png")
+
+
+def win_shares(
+    learner: NetworkAgent, spec: str, config: Config, n_deals: int
+) -> npt.NDArray[np.float64]:
+    """The learner's win share on held-out deals, in one seat, with `spec` in the others.
+
+    Returns:
+        float64[n_deals], means over the seats.
+    """
+    ruleset = config.game.made()
+    players = ruleset.players
+    seeds = np.repeat(deal_seeds(config.evaluation.seed, n_deals), players)
+    lineups = np.tile(1 - np.eye(players, dtype=np.int64), (n_deals, 1))
+    results = play_games([learner, agents.make(spec)], ruleset, seeds, lineups)
+    own = results.win_shares[np.arange(len(seeds)), lineups.argmin(axis=1)]
+    return own.reshape(n_deals, players).mean(axis=1)
+
+
+def plot_curve(metrics: list[dict[str, Any]], config: Config, path: Path) -> None:
+    """Draw the learning curve, win share on held-out deals by steps, into a PNG file."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    axes = figure.add_subplot()
+    for color, spec in zip(
+        COLORS * len(config.evaluation.opponents), config.evaluation.opponents, strict=False
+    ):
+        lines = [line for line in metrics if f"{Run.EVALUATION}{spec}" in line]
+        steps = [line["step"] for line in lines]
+        axes.plot(
+            steps,
+            [line[f"{Run.EVALUATION}{spec}"] for line in lines],
+            "o-",
+            color=color,
+            label=f"v {spec}",
+        )
+        lows = [line[f"evaluation/low/{spec}"] for line in lines]
+        highs = [line[f"evaluation/high/{spec}"] for line in lines]
+        axes.fill_between(steps, lows, highs, color=color, alpha=0.2, linewidth=0)
+    players = config.game.made().players
+    axes.axhline(1 / players, color="#999999", linestyle="--", label="fair share")
+    axes.set_ylim(0, 1)
+    axes.set_xlabel("decisions of the learner")
+    axes.set_ylabel(f"win share of one seat of {players}")
+    axes.legend(loc="lower right")
+    FigureCanvasAgg(figure).print_png(path)
+
+
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito 2008
