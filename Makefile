@@ -32,5 +32,14 @@ test: check
 test-slow: setup
 	THATSLIFE_SLOW=1 $(RUN) -m pytest --numprocesses 2
 
+# Trains a player of the basic game for two, compares it, and says where everything is.
+demo: setup
+	rm -rf runs/demo
+	$(RUN) train.py --config configs/demo.yaml --run runs/demo
+	$(RUN) evaluate.py --agents policy:runs/demo greedy random mc:rollouts=30 --games 2000 --out runs/demo/evaluation
+	@echo "policy:  runs/demo/policy (weights as safetensors, policy.json); name it policy:runs/demo"
+	@echo "curve:   runs/demo/curve.png"
+	@echo "results: runs/demo/evaluation/results.json, results.png"
+
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -13,7 +13,8 @@ from types import FrameType
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported; `threads` sets its own
 
-from agents.cli import Parser, UsageError, progress_bar, require, run
+from agents.cli import Parser, UsageError, progress_bar, run
+from agents.extras import require
 
 
 def main() -> None:
@@ -28,8 +29,15 @@ def main() -> None:
         raise UsageError("give either --config or --resume")
     if arguments.resume and (arguments.set or arguments.run):
         raise UsageError("--resume goes on with the run's own config: no --set, no --run")
-    for module in ("torch", "stable_baselines3", "sb3_contrib", "safetensors", "pydantic", "yaml"):
-        require(module, "train")
+    require(
+        "torch",
+        "stable_baselines3",
+        "sb3_contrib",
+        "safetensors",
+        "pydantic",
+        "yaml",
+        extra="train",
+    )
     if arguments.resume:
         train(arguments.resume, resume=True)
     else:
@@ -71,9 +79,11 @@ def train(folder: Path, resume: bool) -> None:
         JsonLines,
         Opponents,
         Run,
+        curve_table,
         last_segment,
         make_env,
         make_model,
+        read_metrics,
     )
 
     config = load_config(folder / "config.yaml")
@@ -126,6 +136,8 @@ def train(folder: Path, resume: bool) -> None:
     }
     save_policy(folder / "policy", model.policy.network, config.network.model_dump(), about)
     print(f"{model.num_timesteps} steps in {minutes:.1f} minutes; policy in {folder / 'policy'}")
+
+    print(f"\n{curve_table(read_metrics(folder / 'metrics.jsonl'), config)}\n")
 
     settings = config.evaluation
     ruleset = config.game.made()

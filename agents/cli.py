@@ -5,14 +5,13 @@ of ours.
 """
 
 import argparse
-import importlib
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import ModuleType
 from typing import NoReturn
 
 from agents.base import AgentError
+from agents.extras import MissingExtraError, require
 from thatslife_env import PositionError
 from thatslife_env.records import RecordError
 
@@ -21,10 +20,6 @@ WRONG_USE = 2
 
 class UsageError(ValueError):
     """Wrong use or bad input; the message is one line that says what and where."""
-
-
-class MissingExtraError(UsageError):
-    """An optional part is not installed; the message says how to get it."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -40,29 +35,13 @@ def run(main: Callable[[], None], program: str) -> NoReturn:
     """Run a command and exit: bad input becomes one line and exit code 2."""
     try:
         main()
-    except (UsageError, AgentError, PositionError, RecordError) as error:
+    except (UsageError, AgentError, MissingExtraError, PositionError, RecordError) as error:
         print(f"{program}: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(WRONG_USE)
     except KeyboardInterrupt:
         print(f"{program}: interrupted", file=sys.stderr)
         sys.exit(130)
     sys.exit(0)
-
-
-def require(module: str, extra: str) -> ModuleType:
-    """Import an optional module.
-
-    Raises:
-        MissingExtraError: it is not installed.
-    """
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name != module.partition(".")[0]:
-            raise
-        raise MissingExtraError(
-            f"{error.name} is not installed; get it with: pip install 'thatslife[{extra}]'"
-        ) from None
 
 
 def whole_number(low: int, high: int | None = None) -> Callable[[str], int]:
@@ -84,7 +63,7 @@ def whole_number(low: int, high: int | None = None) -> Callable[[str], int]:
 @contextmanager
 def progress_bar(description: str, total: int) -> Iterator[Callable[[int], None]]:
     """A bar on stderr with the time left, where that is a terminal; yields what advances it."""
-    require("rich", "train")
+    require("rich", extra="train")
     from rich.console import Console
     from rich.progress import (
         BarColumn,

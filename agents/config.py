@@ -280,3 +280,15 @@ def _line_of(place: tuple[int | str, ...], text: str) -> int | None:
 def to_yaml(config: Config) -> str:
     """The config with every key, as `load_config` reads it back."""
     return yaml.safe_dump(config.model_dump(), sort_keys=False)
+
+
+def config_table() -> str:
+    """Every key as a Markdown table, for the docs."""
+    lines = ["| key | default | meaning |", "|---|---|---|"]
+    for name, field in Config.model_fields.items():
+        if isinstance(field.default, Section):
+            for key, inner in type(field.default).model_fields.items():
+                lines.append(f"| `{name}.{key}` | `{inner.default}` | {inner.description} |")
+        else:
+            lines.append(f"| `{name}` | `{field.default}` | {field.description} |")
+    return "\n".join(lines)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.base import Agent, AgentError
+from agents.extras import require
 from agents.simple import Baseline, Human, MonteCarlo
 
 
@@ -20,29 +21,42 @@ class Kind:
 
     Attributes:
         usage: how its spec is written.
+        meaning: who it is.
         build: called with name, seed, and the options, or the path as `path`.
         options: name of each option to what reads its text.
         takes_path: whether a PATH follows the name instead.
     """
 
     usage: str
+    meaning: str
     build: Callable[..., Agent]
     options: dict[str, Callable[[str], Any]] = field(default_factory=dict)
     takes_path: bool = False
 
 
 def _build_policy(name: str, seed: int, path: str) -> Agent:
-    from agents.policy import PolicyAgent  # needs the extra [train]
+    require("torch", "safetensors", extra="train")
+    from agents.policy import PolicyAgent
 
     return PolicyAgent(name, seed, path)
 
 
 KINDS: dict[str, Kind] = {
-    "random": Kind("random", Baseline),
-    "greedy": Kind("greedy", Baseline),
-    "mc": Kind("mc:rollouts=N | mc:playouts=N", MonteCarlo, {"rollouts": int, "playouts": int}),
-    "policy": Kind("policy:PATH", _build_policy, takes_path=True),
-    "human": Kind("human", Human),
+    "random": Kind("random", "every legal action is as likely", Baseline),
+    "greedy": Kind("greedy", "the best points and lucky tiles right after its action", Baseline),
+    "mc": Kind(
+        "mc:rollouts=N | mc:playouts=N",
+        "flat Monte Carlo: N random games for each action, or in all",
+        MonteCarlo,
+        {"rollouts": int, "playouts": int},
+    ),
+    "policy": Kind(
+        "policy:PATH",
+        "a trained policy: a run folder, a policy folder, or `builtin/NAME`",
+        _build_policy,
+        takes_path=True,
+    ),
+    "human": Kind("human", "a person at the terminal", Human),
 }
 
 

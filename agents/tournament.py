@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from agents.arena import Results, deal_seeds, play_games
 from agents.base import Agent
-from agents.cli import require
+from agents.extras import require
 from thatslife_env import Ruleset
 
 N_RESAMPLES = 2000  # of the bootstrap
@@ -250,7 +250,7 @@ def plot(results: dict[str, Any], path: Path) -> None:
         results: `Tournament.to_json()`.
         path: of the file.
     """
-    require("matplotlib", "train")
+    require("matplotlib", extra="train")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -591,4 +591,21 @@ def plot_curve(metrics: list[dict[str, Any]], config: Config, path: Path) -> Non
     FigureCanvasAgg(figure).print_png(path)
 
 
+def curve_table(metrics: list[dict[str, Any]], config: Config) -> str:
+    """The learning curve as text."""
+    specs = config.evaluation.opponents
+    lines = [
+        "win share on held-out deals",
+        "     steps  " + "  ".join(f"v {spec}" for spec in specs),
+    ]
+    for line in metrics:
+        if f"{Run.EVALUATION}{specs[0]}" in line:
+            shares = (line[f"{Run.EVALUATION}{spec}"] for spec in specs)
+            columns = (
+                f"{share:{len(spec) + 2}.3f}" for spec, share in zip(specs, shares, strict=True)
+            )
+            lines.append(f"{line['step']:10d}  " + "  ".join(columns))
+    return "\n".join(lines)
+
+
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito 2008

@@ -1,0 +1,97 @@
+"""Write the parts of the docs that list facts of the code.
+
+    python docs/generate.py          # rewrite them
+    python docs/generate.py --check  # exit code 1 if any is out of date
+
+A part stands between `<!-- generated: NAME -->` and `<!-- end -->`.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+from agents.config import config_table
+from agents.registry import KINDS
+from thatslife_env import PRESETS, Position, Ruleset
+from thatslife_env.observation import layout_table
+from thatslife_env.position import dice
+from thatslife_env.rewards import REWARDS
+from thatslife_env.spec import action_table
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = ("README.md", "docs/environment.md", "docs/training.md")
+PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def picture() -> str:
+    """A game in progress, as `print(position)` draws it."""
+    seed = 7
+    position = Position.deal(Ruleset.preset("full", players=3), seed)
+    n_rolls = 0
+    while n_rolls < 31:
+        if position.phase == "roll":
+            position = position.roll(dice(seed, n_rolls))
+            n_rolls += 1
+        else:
+            legal = position.legal_actions()
+            position = position.play(legal[n_rolls % len(legal)])
+    return f"```text\n{position}\n```"
+
+
+def preset_table() -> str:
+    """What each preset is."""
+    names = list(Ruleset().to_dict())
+    lines = [f"| preset | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
+    for preset in PRESETS:
+        values = Ruleset.preset(preset).to_dict().values()
+        lines.append(f"| `{preset}` | {' | '.join(str(value) for value in values)} |")
+    return "\n".join(lines)
+
+
+def reward_table() -> str:
+    """What each terminal reward is."""
+    rows = [f"| `{name}` | {meaning} |" for name, meaning in REWARDS.items()]
+    return "\n".join(["| reward | what a seat gets at the end |", "|---|---|", *rows])
+
+
+def agent_table() -> str:
+    """How each agent is named."""
+    rows = [
+        f"| `{kind.usage.replace(' | ', '`, `')}` | {kind.meaning} |" for kind in KINDS.values()
+    ]
+    return "\n".join(["| spec | player |", "|---|---|", *rows])
+
+
+PARTS = {
+    "picture": picture,
+    "actions": action_table,
+    "presets": preset_table,
+    "rewards": reward_table,
+    "layout": layout_table,
+    "agents": agent_table,
+    "config": config_table,
+}
+
+
+def generated(text: str) -> str:
+    """`text` with every generated part as it ought to be."""
+    return PART.sub(lambda part: f"{part[1]}{PARTS[part[2]]()}\n{part[3]}", text)
+
+
+def main() -> None:
+    """Rewrite or check all pages."""
+    stale = []
+    for page in PAGES:
+        path = ROOT / page
+        text = path.read_text(encoding="utf-8")
+        wanted = generated(text)
+        if wanted != text:
+            stale.append(page)
+            if "--check" not in sys.argv[1:]:
+                path.write_text(wanted, encoding="utf-8")
+    if stale and "--check" in sys.argv[1:]:
+        sys.exit(f"out of date: {', '.join(stale)}; run: python docs/generate.py")
+
+
+if __name__ == "__main__":
+    main()
