@@ -27,7 +27,8 @@ from thatslife_env.games import (
 from thatslife_env.position import dice
 from thatslife_env.records import Game
 from thatslife_env.rewards import write_ranks
-from thatslife_env.rules import write_points, write_win_shares
+from thatslife_env.rules import points as points_of
+from thatslife_env.rules import write_win_shares
 
 BATCH = 1024  # games that are played side by side
 
@@ -207,6 +208,7 @@ def _write_results(
     ranks: npt.NDArray[np.float64],
 ) -> None:
     for i in range(len(states)):
-        write_points(states[i], points[i])
+        for seat in range(states[i]["players"]):
+            points[i, seat] = points_of(states[i], seat)
         write_win_shares(states[i], win_shares[i])
         write_ranks(states[i], ranks[i])

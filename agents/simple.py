@@ -96,15 +96,15 @@ def monte_carlo_action(state: State, rollouts: int, playouts: int, key: np.uint6
     if n_legal == 1:
         return rules.nth_action(bits, 0)
     n_games = rollouts if rollouts > 0 else max(playouts // n_legal, 1)
-    seat = state["player"]
+    seat = np.int64(state["player"])
     playout = np.empty(1, STATE)
     shares = np.empty(MAX_PLAYERS, np.float64)
-    best_total = np.int64(-1)
+    best_total = -1
     best = 0  # set of the best actions
     for action in range(N_ACTIONS):
         if not (bits >> action) & 1:
             continue
-        total = np.int64(0)
+        total: Int = 0
         for game in range(n_games):
             playout[0] = state
             rules.play(playout[0], action)

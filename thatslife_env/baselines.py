@@ -11,8 +11,8 @@ import numpy as np
 
 from thatslife_env import rules
 from thatslife_env._jit import njit
-from thatslife_env.board import MAX_PLAYERS, N_ACTIONS, STATE
-from thatslife_env.rules import Int, State
+from thatslife_env.board import N_ACTIONS, STATE
+from thatslife_env.rules import State
 
 BASELINES: Final = ("random", "greedy")
 """Name of each; the index is its code in kernels."""
@@ -40,7 +40,7 @@ def baseline_action(state: State, baseline: int, key: np.uint64) -> int:
     return random_action(state, key)
 
 
-@njit
+@njit(inline=True)
 def random_action(state: State, key: np.uint64) -> int:
     """A legal action, each as likely as the others: int64."""
     bits = rules.legal_bits(state)
@@ -51,12 +51,12 @@ def random_action(state: State, key: np.uint64) -> int:
 @njit
 def greedy_action(state: State, key: np.uint64) -> int:
     """The action after which `greedy_value` is highest, ties at random: int64."""
-    seat = state["player"]
+    seat = np.int64(state["player"])
     bits = rules.legal_bits(state)
     if rules.count_bits(bits) == 1:
         return rules.nth_action(bits, 0)
     after = np.empty(1, STATE)
-    best_value = np.int64(0)
+    best_value = 0
     best = 0  # set of the best actions
     for action in range(N_ACTIONS):
         if (bits >> action) & 1:
@@ -73,15 +73,14 @@ def greedy_action(state: State, key: np.uint64) -> int:
 
 
 @njit
-def greedy_value(state: State, seat: int) -> Int:
+def greedy_value(state: State, seat: int) -> int:
     """What `greedy` maximises, times (players - 1) so that it is whole: int64.
 
     Own points less the opponents' mean, plus 4 x own lucky tiles less the opponents' mean.
     """
-    n_opponents = state["players"] - 1
-    total = np.int64(0)
-    for other in range(MAX_PLAYERS):
-        if other < state["players"]:
-            worth = rules.points(state, other) + LUCKY_WORTH * rules.lucky_tiles(state, other)
-            total += worth * n_opponents if other == seat else -worth
+    n_opponents = np.int64(state["players"]) - 1
+    total = 0
+    for other in range(np.int64(state["players"])):
+        worth = rules.points(state, other) + LUCKY_WORTH * rules.lucky_tiles(state, other)
+        total += worth * n_opponents if other == seat else -worth
     return total

@@ -132,8 +132,11 @@ def write_finished(state: State, game: Record, index: int, out: Records, row: in
     out[row]["seed"] = game["deal"]
     out[row]["players"] = state["players"]
     out[row]["decisions"] = game["decisions"]
-    rules.write_points(state, out[row]["points"])
-    rules.write_win_shares(state, out[row]["win_share"])
+    shares = np.empty(MAX_PLAYERS, np.float64)
+    rules.write_win_shares(state, shares)
+    for seat in range(MAX_PLAYERS):
+        out[row]["points"][seat] = rules.points(state, seat) if seat < state["players"] else 0
+        out[row]["win_share"][seat] = shares[seat]
 
 
 def cumulative_shares(weights: Sequence[float] | npt.NDArray[np.float64]) -> npt.NDArray[np.uint64]:
@@ -566,7 +569,7 @@ def _seat_all(
 ) -> None:
     """Draw learners' seats and opponents for games that have just begun."""
     for index in indices:
-        players = states[index]["players"]
+        players = np.int64(states[index]["players"])
         deal_seed = games[index]["deal"]
         seats[index] = fixed_seat if fixed_seat >= 0 else learner_seat(deal_seed, players)
         for seat in range(MAX_PLAYERS):
@@ -592,7 +595,7 @@ def _settle_all(
             if state["phase"] == OVER:
                 waiting[index] = ENDED
                 break
-            number = lineups[index, state["player"]]
+            number = np.int64(lineups[index, state["player"]])
             if number == LEARNER or number >= FIRST_OUTSIDE:
                 waiting[index] = number
                 n_outside += number != LEARNER
@@ -629,8 +632,9 @@ def _observe_all(
     masks: npt.NDArray[np.bool_],
 ) -> None:
     for index in range(len(states)):
-        write_observation(states[index], seats[index], observations[index])
-        write_mask(states[index], seats[index], masks[index])
+        seat = np.int64(seats[index])
+        write_observation(states[index], seat, observations[index])
+        write_mask(states[index], seat, masks[index])
 
 
 @njit
@@ -645,7 +649,7 @@ def observe_players(
         masks: bool[M or more, 16], True = legal.
     """
     for index in range(len(states)):
-        seat = states[index]["player"]
+        seat = np.int64(states[index]["player"])
         write_observation(states[index], seat, observations[index])
         write_mask(states[index], seat, masks[index])
 
@@ -686,14 +690,14 @@ def _reward_all(
     n_finished = 0
     for index in range(len(states)):
         state = states[index]
-        seat = seats[index]
+        seat = np.int64(seats[index])
         rewards[index] = 0.0
         done[index] = forfeited[index] or waiting[index] == ENDED
         if done[index]:
             write_observation(state, seat, final_obs[n_ended])
             n_ended += 1
         if forfeited[index]:
-            rewards[index] = worst_reward(reward, state["players"])
+            rewards[index] = worst_reward(reward, np.int64(state["players"]))
         elif done[index]:
             write_rewards(state, reward, each)
             rewards[index] = each[seat]

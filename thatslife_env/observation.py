@@ -38,7 +38,7 @@ from thatslife_env.board import (
     STEALING,
 )
 from thatslife_env.position import Position
-from thatslife_env.rules import State
+from thatslife_env.rules import Int, State
 
 
 class Row(NamedTuple):
@@ -207,6 +207,8 @@ def layout_table() -> str:
 
 
 # Writing ------------------------------------------------------------------------------------
+# A quotient of small whole numbers comes to the same float32 whether it is divided in float32 or in
+# float64 first: other languages get the same bits.
 
 _DIE = SLICES["die"].start
 _PHASE = SLICES["phase"].start
@@ -256,8 +258,8 @@ def write_observation(state: State, seat: int, out: Floats) -> None:
     out[:] = 0.0
     _write_moment(state, seat, out)
     _write_track(state, seat, out)
-    for steps in range(state["players"]):
-        _write_tower(state, (seat + steps) % state["players"], steps, out)
+    for steps in range(np.int64(state["players"])):
+        _write_tower(state, rules.seat_after(state, seat, steps), steps, out)
     if seat == state["player"]:
         _write_actions(state, out)
 
@@ -271,14 +273,8 @@ def write_mask(state: State, seat: int, out: npt.NDArray[Any]) -> None:
 
 
 @njit
-def _ratio(number: int, scale: int) -> np.float32:
-    """`number / scale` in float32: the same bits in every language."""
-    return np.float32(number) / np.float32(scale)
-
-
-@njit
 def _write_moment(state: State, seat: int, out: Floats) -> None:
-    players = state["players"]
+    players = np.int64(state["players"])
     if state["die"] > 0:
         out[_DIE + state["die"] - 1] = 1.0
     out[_PHASE + state["phase"]] = 1.0
@@ -287,27 +283,26 @@ def _write_moment(state: State, seat: int, out: Floats) -> None:
     out[_PAWNS_EACH + state["pawns_each"] - 1] = 1.0
     out[_WITH_GUARDS] = state["with_guards"]
     out[_EXPERT] = state["scoring"]
-    out[_FINISH] = _ratio(state["finish"], LAST_SLOT)
+    out[_FINISH] = state["finish"] / LAST_SLOT
 
 
 @njit
 def _write_track(state: State, seat: int, out: Floats) -> None:
-    finish = state["finish"]
+    finish = np.int64(state["finish"])
     track = state["track"]
     for slot in range(1, finish):
-        _write_tile(track[slot], _TILE_VALUE, _TILE_LUCKY, _TILE_ACTION, slot - 1, out)
-    for guard in range(state["n_guards"]):
+        _write_tile(np.int64(track[slot]), _TILE_VALUE, _TILE_LUCKY, _TILE_ACTION, slot - 1, out)
+    for guard in range(np.int64(state["n_guards"])):
         slot = state["guards"][guard]
         if slot == 0 or slot == finish:
             place = _GUARDS_OFF + (slot == finish)
         else:
             place = _GUARDS + slot - 1
-        out[place] += _ratio(1, MAX_GUARDS)  # an eighth: the sum is exact
-    players = state["players"]
-    for steps in range(players):
-        slots = state["pawns"][(seat + steps) % players]
+        out[place] += 1 / MAX_GUARDS  # an eighth: the sum is exact
+    for steps in range(np.int64(state["players"])):
+        slots = state["pawns"][rules.seat_after(state, seat, steps)]
         here = 0  # pawns met so far on this slot; they are listed in track order
-        for pawn in range(state["pawns_each"]):
+        for pawn in range(np.int64(state["pawns_each"])):
             slot = slots[pawn]
             here = here + 1 if pawn > 0 and slot == slots[pawn - 1] else 1
             if slot == 0:
@@ -316,7 +311,7 @@ def _write_track(state: State, seat: int, out: Floats) -> None:
                 place = _HOME + steps
             else:
                 place = _PAWNS + steps * MAX_LAYOUT + slot - 1
-            out[place] = _ratio(here, MAX_PAWNS)
+            out[place] = here / MAX_PAWNS
 
 
 @njit
@@ -329,26 +324,26 @@ def _write_tile(tile: int, value: int, lucky: int, action: int, place: int, out:
     elif tile == STEAL:
         out[action + place] = -1.0
     elif tile < GIFT:
-        out[value + place] = _ratio(tile, VALUE_SCALE)
+        out[value + place] = tile / VALUE_SCALE
 
 
 @njit
 def _write_tower(state: State, seat: int, steps: int, out: Floats) -> None:
-    height = state["heights"][seat]
-    out[_POINTS + steps] = _ratio(rules.points(state, seat), POINTS_SCALE)
-    out[_LUCKY + steps] = _ratio(rules.lucky_tiles(state, seat), LUCKY_SCALE)
-    out[_HEIGHT + steps] = _ratio(height, MAX_TILES)
+    height: Int = np.int64(state["heights"][seat])
+    out[_POINTS + steps] = rules.points(state, seat) / POINTS_SCALE
+    out[_LUCKY + steps] = rules.lucky_tiles(state, seat) / LUCKY_SCALE
+    out[_HEIGHT + steps] = height / MAX_TILES
     for k in range(min(height, N_TOP)):
         tile = state["towers"][seat, height - 1 - k]
         if tile == LUCKY:
             out[_TOP_LUCKY + k * MAX_PLAYERS + steps] = 1.0
         else:
-            out[_TOP_VALUE + k * MAX_PLAYERS + steps] = _ratio(tile, VALUE_SCALE)
+            out[_TOP_VALUE + k * MAX_PLAYERS + steps] = tile / VALUE_SCALE
     shown = 0
     for value in range(MIN_VALUE, 0):
         for _ in range(state["counts"][seat, value - MIN_VALUE]):
             if shown < N_MINUS:
-                out[_LARGEST_MINUS + shown * MAX_PLAYERS + steps] = _ratio(value, VALUE_SCALE)
+                out[_LARGEST_MINUS + shown * MAX_PLAYERS + steps] = value / VALUE_SCALE
                 shown += 1
 
 
@@ -356,29 +351,33 @@ def _write_tower(state: State, seat: int, steps: int, out: Floats) -> None:
 def _write_actions(state: State, out: Floats) -> None:
     """What each legal action of the player would do."""
     bits = rules.legal_bits(state)
-    seat = state["player"]
+    seat = np.int64(state["player"])
     for action in range(N_ACTIONS):
         if not (bits >> action) & 1:
             continue
         out[_LEGAL + action] = 1.0
         if action >= FIRST_OPPONENT:
-            _write_transfer(state, state["phase"], rules.opponent_of(state, action), action, out)
+            other = rules.opponent_of(state, action)
+            _write_transfer(state, np.int64(state["phase"]), other, action, out)
             continue
         is_pawn = action < FIRST_GUARD
-        slot = state["pawns"][seat, action] if is_pawn else state["guards"][action - FIRST_GUARD]
+        piece = state["pawns"][seat, action] if is_pawn else state["guards"][action - FIRST_GUARD]
+        slot = np.int64(piece)
         target = rules.landing(state, slot)
         stay = rules.pawns_on(state, slot) + rules.guards_on(state, slot) - 1
-        out[_FROM_SLOT + action] = _ratio(slot, LAST_SLOT)
-        out[_TO_SLOT + action] = _ratio(target, LAST_SLOT)
-        out[_STAY + action] = _ratio(stay, STAY_SCALE)
-        _write_tile(state["track"][target], _LAND_VALUE, _LAND_LUCKY, _LAND_ACTION, action, out)
+        out[_FROM_SLOT + action] = slot / LAST_SLOT
+        out[_TO_SLOT + action] = target / LAST_SLOT
+        out[_STAY + action] = stay / STAY_SCALE
+        _write_tile(
+            np.int64(state["track"][target]), _LAND_VALUE, _LAND_LUCKY, _LAND_ACTION, action, out
+        )
         own = 0
-        for pawn in range(state["pawns_each"]):
+        for pawn in range(np.int64(state["pawns_each"])):
             own += state["pawns"][seat, pawn] == target
         others = rules.pawns_on(state, target) - own
-        out[_LAND_OWN + action] = _ratio(own, MAX_PAWNS)
-        out[_LAND_OPPONENTS + action] = _ratio(others, MAX_PLAYERS - 1)
-        out[_LAND_GUARDS + action] = _ratio(rules.guards_on(state, target), MAX_GUARDS)
+        out[_LAND_OWN + action] = own / MAX_PAWNS
+        out[_LAND_OPPONENTS + action] = others / (MAX_PLAYERS - 1)
+        out[_LAND_GUARDS + action] = rules.guards_on(state, target) / MAX_GUARDS
         if is_pawn and stay == 0 and slot > 0:
             _write_leaving(state, slot, action, out)
 
@@ -386,7 +385,7 @@ def _write_actions(state: State, out: Floats) -> None:
 @njit
 def _write_leaving(state: State, slot: int, action: int, out: Floats) -> None:
     """What happens because the last piece leaves `slot`."""
-    tile = state["track"][slot]
+    tile = np.int64(state["track"][slot])
     if tile in (GIFT, STEAL):
         phase = GIVE if tile == GIFT else STEALING
         out[_TURNS + action] = 1.0 if tile == GIFT else -1.0
@@ -395,7 +394,7 @@ def _write_leaving(state: State, slot: int, action: int, out: Floats) -> None:
             other = rules.opponent_of(state, rules.nth_action(choices, 0))
             _write_transfer(state, phase, other, action, out)
         return
-    seat = state["player"]
+    seat = np.int64(state["player"])
     gain = rules.points_if(state, seat, NO_TILE, tile) - rules.points(state, seat)
     _write_change(state, tile, 1.0, gain, 0, action, out)
 
@@ -403,10 +402,10 @@ def _write_leaving(state: State, slot: int, action: int, out: Floats) -> None:
 @njit
 def _write_transfer(state: State, phase: int, other: int, action: int, out: Floats) -> None:
     """What giving the top tile to `other`, or stealing theirs, does."""
-    seat = state["player"]
+    seat = np.int64(state["player"])
     giver = seat if phase == GIVE else other
     taker = other if phase == GIVE else seat
-    tile = state["towers"][giver, state["heights"][giver] - 1]
+    tile = np.int64(state["towers"][giver, state["heights"][giver] - 1])
     loss = rules.points_if(state, giver, tile, NO_TILE) - rules.points(state, giver)
     gain = rules.points_if(state, taker, NO_TILE, tile) - rules.points(state, taker)
     if phase == GIVE:
@@ -424,10 +423,10 @@ def _write_change(
     if tile == LUCKY:
         out[_TAKEN_LUCKY + action] = 1.0
     else:
-        out[_TAKEN_VALUE + action] = _ratio(tile, VALUE_SCALE)
-    n_others = state["players"] - 1
-    out[_OWN_CHANGE + action] = _ratio(own, CHANGE_SCALE)
-    out[_LEAD_CHANGE + action] = _ratio(n_others * own - others, n_others * 2 * CHANGE_SCALE)
+        out[_TAKEN_VALUE + action] = tile / VALUE_SCALE
+    n_others = np.int64(state["players"]) - 1
+    out[_OWN_CHANGE + action] = own / CHANGE_SCALE
+    out[_LEAD_CHANGE + action] = (n_others * own - others) / (n_others * 2 * CHANGE_SCALE)
 
 
 @njit

@@ -174,9 +174,7 @@ class Position:
 
     def scores(self) -> list[int]:
         """Points of each seat, as if the game ended now."""
-        out = np.zeros(MAX_PLAYERS, np.int64)
-        _write_points(self._state, out)
-        return [int(points) for points in out[: self.players]]
+        return [int(_points(self._state, seat)) for seat in range(self.players)]
 
     def win_shares(self) -> list[float]:
         """Win share of each seat, as if the game ended now: 1/k for each of k winners, else 0."""
@@ -390,8 +388,8 @@ def _legal_bits(states: States) -> int:
 
 
 @njit
-def _write_points(states: States, out: npt.NDArray[Any]) -> None:
-    engine.write_points(states[0], out)
+def _points(states: States, seat: int) -> int:
+    return engine.points(states[0], seat)
 
 
 @njit

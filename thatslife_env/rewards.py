@@ -6,6 +6,7 @@ win shares, never these.
 
 from typing import Any, Final
 
+import numpy as np
 import numpy.typing as npt
 
 from thatslife_env import rules
@@ -46,14 +47,14 @@ def worst_reward(code: int, players: int) -> float:
 
 @njit
 def write_rewards(state: State, code: int, out: Floats) -> None:
-    """Write each seat's terminal reward into `out`, float[6]; absent seats 0.
+    """Write each seat's terminal reward into `out`, float64[6]; absent seats 0.
 
     Args:
         state: a finished game.
         code: which reward, `reward_code`.
         out: overwritten.
     """
-    players = state["players"]
+    players = np.int64(state["players"])
     if code == _WIN:
         rules.write_win_shares(state, out)
         for seat in range(players):
@@ -70,8 +71,8 @@ def write_rewards(state: State, code: int, out: Floats) -> None:
 
 @njit
 def write_ranks(state: State, out: Floats) -> None:
-    """Write each seat's rank into `out`, float[6]: 1 is best, ties share it; absent seats 0."""
-    players = state["players"]
+    """Write each seat's rank into `out`, float64[6]: 1 is best, ties share it; absent seats 0."""
+    players = np.int64(state["players"])
     for seat in range(MAX_PLAYERS):
         rank = 0.0
         if seat < players:
@@ -85,7 +86,7 @@ def write_ranks(state: State, out: Floats) -> None:
 
 @njit
 def write_potentials(state: State, out: Floats) -> None:
-    """Write each seat's potential for shaping into `out`, float[6]; absent seats 0.
+    """Write each seat's potential for shaping into `out`, float64[6]; absent seats 0.
 
     It is the seat's points less the opponents' mean, and 0 for all at the end (Ng, Harada, Russell
     1999: with such a potential, shaping leaves the best policies as they are).
@@ -98,7 +99,7 @@ def write_potentials(state: State, out: Floats) -> None:
 
 @njit
 def _write_leads(state: State, out: Floats) -> None:
-    players = state["players"]
+    players = np.int64(state["players"])
     total = 0.0
     for seat in range(players):
         total += rules.points(state, seat)

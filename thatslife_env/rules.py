@@ -7,6 +7,9 @@ action is legal, the phase fits. `Position` and the environments check.
 A turn is `roll(state, die)`, then `play(state, action)`, then, where the choice of an opponent is
 left open, one more `play`. Chance is an argument: deals and dice come from seeds by `deal` and
 `die_of`, never from the state.
+
+Fields of the record are bytes. `np.int64` widens them where they are passed on, so that each
+function is compiled for one type of number.
 """
 
 from typing import Any
@@ -45,7 +48,7 @@ State = (
     Any  # one record of dtype board.STATE, as `states[i]` gives it; functions change it in place
 )
 Rules = Any  # one record of dtype board.RULES
-Int = int | np.integer[Any]
+Int = Any  # a whole number; int64 when compiled
 Int8s = npt.NDArray[np.int8]
 Out = npt.NDArray[Any]
 
@@ -93,8 +96,8 @@ def die_of(seed: np.uint64, k: np.uint64) -> Int:
 # Sets of actions: bit a of a whole number is action a ----------------------------------
 
 
-@njit
-def count_bits(bits: int) -> int:
+@njit(inline=True)
+def count_bits(bits: int) -> Int:
     """How many of the low 32 bits are set: int64 -> int64."""
     bits = bits - ((bits >> 1) & 0x55555555)
     bits = (bits & 0x33333333) + ((bits >> 2) & 0x33333333)
@@ -102,8 +105,8 @@ def count_bits(bits: int) -> int:
     return ((bits * 0x01010101) & 0xFFFFFFFF) >> 24
 
 
-@njit
-def nth_action(bits: int, n: int) -> int:
+@njit(inline=True)
+def nth_action(bits: int, n: int) -> Int:
     """The n-th lowest action, from 0, in a set that has more than n: int64, int64 -> int64."""
     for _ in range(n):
         bits &= bits - 1
@@ -116,8 +119,8 @@ def nth_action(bits: int, n: int) -> int:
 @njit
 def deal(state: State, rules: Rules, seed: np.uint64) -> None:
     """Lay out a new game of `rules` (a `board.RULES` record), dealt from `seed` (uint64)."""
-    length = rules["length"]
-    players = rules["players"]
+    length = np.int64(rules["length"])
+    players = np.int64(rules["players"])
     state["players"] = players
     state["pawns_each"] = rules["pawns_each"]
     state["with_guards"] = rules["with_guards"]
@@ -174,102 +177,95 @@ def _shuffle(track: Int8s, with_gifts: bool, seed: np.uint64) -> None:
 # A turn --------------------------------------------------------------------------------
 
 
-@njit
+@njit(inline=True)
 def roll(state: State, die: int) -> None:
     """The die shows `die`; from here on the player moves."""
     state["die"] = die
     state["phase"] = MOVE
 
 
-@njit
-def legal_bits(state: State) -> int:
+@njit(inline=True)
+def legal_bits(state: State) -> Int:
     """The legal actions as a set, int64: bit a is action a. Empty in phases ROLL and OVER."""
-    if state["phase"] == MOVE:
-        return _moves(state)
-    return partners(state, state["phase"])
+    phase = np.int64(state["phase"])
+    return _moves(state) if phase == MOVE else partners(state, phase)
 
 
-@njit
+@njit(inline=True)
 def play(state: State, action: int) -> None:
     """Carry out a legal action in phase MOVE, GIVE or STEALING."""
     if state["phase"] != MOVE:
         _hand_over(state, action)
     elif action < FIRST_GUARD:
-        seat = state["player"]
-        slot = state["pawns"][seat, action]
-        _advance(state["pawns"][seat], action, state["pawns_each"], landing(state, slot))
-        if slot > 0 and not is_occupied(state, slot):
+        seat = np.int64(state["player"])
+        slot = np.int64(state["pawns"][seat, action])
+        _advance(state["pawns"][seat], action, np.int64(state["pawns_each"]), landing(state, slot))
+        if slot > 0 and pawns_on(state, slot) == 0 and guards_on(state, slot) == 0:
             _leave(state, slot)
             if state["phase"] != MOVE:  # a choice is left open
                 return
     else:
         guard = action - FIRST_GUARD
-        slot = state["guards"][guard]
-        _advance(state["guards"], guard, state["n_guards"], landing(state, slot))
+        slot = np.int64(state["guards"][guard])
+        _advance(state["guards"], guard, np.int64(state["n_guards"]), landing(state, slot))
     _end_turn(state)
 
 
-@njit
-def landing(state: State, slot: int) -> int:
+@njit(inline=True)
+def landing(state: State, slot: int) -> Int:
     """Where a piece on `slot` would come to stand with this roll."""
-    return min(slot + state["die"], state["finish"])
+    return min(slot + np.int64(state["die"]), np.int64(state["finish"]))
 
 
-@njit
-def pawns_on(state: State, slot: int) -> int:
+@njit(inline=True)
+def pawns_on(state: State, slot: int) -> Int:
     """How many pawns, anyone's, stand on `slot`."""
     pawns = state["pawns"]
     count = 0
-    for seat in range(MAX_PLAYERS):
+    for seat in range(np.int64(state["players"])):
         for pawn in range(MAX_PAWNS):
             count += pawns[seat, pawn] == slot
     return count
 
 
-@njit
-def guards_on(state: State, slot: int) -> int:
+@njit(inline=True)
+def guards_on(state: State, slot: int) -> Int:
     """How many guards stand on `slot`."""
     count = 0
-    for guard in range(state["n_guards"]):
+    for guard in range(np.int64(state["n_guards"])):
         count += state["guards"][guard] == slot
     return count
 
 
-@njit
-def is_occupied(state: State, slot: int) -> bool:
-    """Whether any piece stands on `slot`."""
-    return pawns_on(state, slot) > 0 or guards_on(state, slot) > 0
-
-
-@njit
+@njit(inline=True)
 def is_home(state: State, seat: int) -> bool:
     """Whether all pawns of `seat` are on the finish."""
     return state["pawns"][seat, 0] == state["finish"]
 
 
-@njit
-def _moves(state: State) -> int:
+@njit(inline=True)
+def _moves(state: State) -> Int:
     """Pawns and guards that may move; of equal ones on a tile only the lowest-numbered."""
-    finish = state["finish"]
+    finish = np.int64(state["finish"])
     pawns = state["pawns"][state["player"]]
     bits = 0
-    before = NOWHERE
-    for pawn in range(state["pawns_each"]):
-        slot = pawns[pawn]
+    before: Int = NOWHERE
+    for pawn in range(np.int64(state["pawns_each"])):
+        slot = np.int64(pawns[pawn])
         if slot != before and slot != finish:
             bits |= 1 << pawn
         before = slot
     guards = state["guards"]
     before = NOWHERE
-    for guard in range(state["n_guards"]):
-        slot = guards[guard]
+    for guard in range(np.int64(state["n_guards"])):
+        slot = np.int64(guards[guard])
         if slot != before and slot != finish and pawns_on(state, slot) > 0:
             bits |= 1 << (FIRST_GUARD + guard)
         before = slot
     return bits
 
 
-@njit
+@njit(inline=True)
 def _advance(pieces: Int8s, piece: int, n_pieces: int, slot: int) -> None:
     """Put one of `pieces` on `slot`, ahead of where it was, and keep the list in track order."""
     while piece + 1 < n_pieces and pieces[piece + 1] < slot:
@@ -278,36 +274,33 @@ def _advance(pieces: Int8s, piece: int, n_pieces: int, slot: int) -> None:
     pieces[piece] = slot
 
 
-@njit
+@njit(inline=True)
 def _leave(state: State, slot: int) -> None:
     """The last piece, a pawn, has left `slot`: take its tile, or turn and carry out its action."""
-    tile = state["track"][slot]
-    if tile == GIFT:
-        state["track"][slot] = STEAL
-        _ask(state, GIVE)
-    elif tile == STEAL:
-        state["track"][slot] = GIFT
-        _ask(state, STEALING)
-    else:
-        _push(state, state["player"], tile)
+    tile = np.int64(state["track"][slot])
+    if tile < GIFT:
+        _push(state, np.int64(state["player"]), tile)
         _close_gap(state, slot)
+    else:
+        state["track"][slot] = STEAL if tile == GIFT else GIFT
+        _ask(state, GIVE if tile == GIFT else STEALING)
 
 
-@njit
+@njit(inline=True)
 def _close_gap(state: State, slot: int) -> None:
     """Take `slot`, on which nothing stands, out of the track."""
     track = state["track"]
-    finish = state["finish"]
+    finish = np.int64(state["finish"])
     for behind in range(slot, finish):
         track[behind] = track[behind + 1]
     track[finish] = NO_TILE
     state["finish"] = finish - 1
     pawns = state["pawns"]
-    for seat in range(MAX_PLAYERS):
+    for seat in range(np.int64(state["players"])):
         for pawn in range(MAX_PAWNS):
             pawns[seat, pawn] -= pawns[seat, pawn] > slot
     guards = state["guards"]
-    for guard in range(MAX_GUARDS):
+    for guard in range(np.int64(state["n_guards"])):
         guards[guard] -= guards[guard] > slot
 
 
@@ -325,7 +318,7 @@ def _ask(state: State, phase: int) -> None:
 
 
 @njit
-def partners(state: State, phase: int) -> int:
+def partners(state: State, phase: int) -> Int:
     """The choices of an opponent that GIVE or STEALING would leave the player now; else none."""
     if phase == GIVE:
         return _receivers(state)
@@ -335,17 +328,16 @@ def partners(state: State, phase: int) -> int:
 
 
 @njit
-def _receivers(state: State) -> int:
+def _receivers(state: State) -> Int:
     """Opponents who may get the top tile: a minus goes to the best tops, another to the worst."""
-    seat = state["player"]
+    seat = np.int64(state["player"])
     if state["heights"][seat] == 0:
         return 0
     worst_first = top_rank(state, seat) >= 0
-    players = state["players"]
     bits = 0
     best = 0
-    for steps in range(1, players):
-        rank = top_rank(state, (seat + steps) % players)
+    for steps in range(1, np.int64(state["players"])):
+        rank = top_rank(state, seat_after(state, seat, steps))
         if worst_first:
             rank = -rank
         if bits == 0 or rank > best:
@@ -357,27 +349,34 @@ def _receivers(state: State) -> int:
 
 
 @njit
-def _victims(state: State) -> int:
+def _victims(state: State) -> Int:
     """Opponents who have a tile to steal."""
-    seat = state["player"]
-    players = state["players"]
+    seat = np.int64(state["player"])
     bits = 0
-    for steps in range(1, players):
-        if state["heights"][(seat + steps) % players] > 0:
+    for steps in range(1, np.int64(state["players"])):
+        if state["heights"][seat_after(state, seat, steps)] > 0:
             bits |= 1 << (FIRST_OPPONENT + steps - 1)
     return bits
 
 
 @njit
-def opponent_of(state: State, action: int) -> int:
+def opponent_of(state: State, action: int) -> Int:
     """The seat that an action 11..15 chooses."""
-    return (state["player"] + action - FIRST_OPPONENT + 1) % state["players"]
+    return seat_after(state, np.int64(state["player"]), action - FIRST_OPPONENT + 1)
+
+
+@njit(inline=True)
+def seat_after(state: State, seat: int, steps: int) -> Int:
+    """The seat `steps` to the left, at most once round the table."""
+    players = np.int64(state["players"])
+    after = seat + steps
+    return after - players if after >= players else after
 
 
 @njit
 def _hand_over(state: State, action: int) -> None:
     """Give the player's top tile to the chosen opponent, or steal theirs, as the phase says."""
-    seat = state["player"]
+    seat = np.int64(state["player"])
     other = opponent_of(state, action)
     if state["phase"] == GIVE:
         _push(state, other, _pop(state, seat))
@@ -385,14 +384,13 @@ def _hand_over(state: State, action: int) -> None:
         _push(state, seat, _pop(state, other))
 
 
-@njit
+@njit(inline=True)
 def _end_turn(state: State) -> None:
     """The next player to the left with a pawn on the way is to roll; if none, the game is over."""
-    seat = state["player"]
-    players = state["players"]
+    seat = np.int64(state["player"])
     state["die"] = 0
-    for steps in range(1, players + 1):
-        following = (seat + steps) % players
+    for steps in range(1, np.int64(state["players"]) + 1):
+        following = seat_after(state, seat, steps)
         if not is_home(state, following):
             state["player"] = following
             state["phase"] = ROLL
@@ -406,22 +404,22 @@ def _end_turn(state: State) -> None:
 @njit
 def top_rank(state: State, seat: int) -> Int:
     """Worth of a tower's top tile for a gift: its value; 0 for a lucky tile and for no tile."""
-    height = state["heights"][seat]
-    return state["towers"][seat, height - 1] if height > 0 else np.int8(0)
+    height = np.int64(state["heights"][seat])
+    return np.int64(state["towers"][seat, height - 1]) if height > 0 else 0
 
 
-@njit
+@njit(inline=True)
 def _push(state: State, seat: int, tile: int) -> None:
-    height = state["heights"][seat]
+    height = np.int64(state["heights"][seat])
     state["towers"][seat, height] = tile
     state["heights"][seat] = height + 1
     state["counts"][seat, tile - MIN_VALUE] += 1
 
 
 @njit
-def _pop(state: State, seat: int) -> int:
-    height = state["heights"][seat] - 1
-    tile = state["towers"][seat, height]
+def _pop(state: State, seat: int) -> Int:
+    height = np.int64(state["heights"][seat]) - 1
+    tile = np.int64(state["towers"][seat, height])
     state["towers"][seat, height] = NO_TILE
     state["heights"][seat] = height
     state["counts"][seat, tile - MIN_VALUE] -= 1
@@ -450,7 +448,7 @@ def points_if(state: State, seat: int, removed: int, added: int) -> Int:
         return _expert_points(state, seat, removed, added)
     counts = state["counts"][seat]
     unused = np.int64(counts[LUCKY - MIN_VALUE]) - (removed == LUCKY) + (added == LUCKY)
-    total = np.int64(0)
+    total: Int = 0
     for value in range(MIN_VALUE, MAX_VALUE + 1):  # the largest minus tiles come first
         tiles = np.int64(counts[value - MIN_VALUE]) - (removed == value) + (added == value)
         turned = min(unused, tiles) if value < 0 else 0
@@ -462,12 +460,13 @@ def points_if(state: State, seat: int, removed: int, added: int) -> Int:
 @njit
 def _expert_points(state: State, seat: int, removed: int, added: int) -> Int:
     tower = state["towers"][seat]
-    height = state["heights"][seat] - (removed != NO_TILE)
-    total = np.int64(0)
+    height = np.int64(state["heights"][seat]) - (removed != NO_TILE)
+    total: Int = added if added != NO_TILE else 0
     for level in range(height):
-        above = tower[level + 1] if level + 1 < height else added
-        total += -tower[level] if above == LUCKY else tower[level]
-    return total + (added if added != NO_TILE else 0)
+        tile = np.int64(tower[level])
+        above = np.int64(tower[level + 1]) if level + 1 < height else added
+        total += -tile if above == LUCKY else tile
+    return total
 
 
 @njit
@@ -477,21 +476,14 @@ def standing(state: State, seat: int) -> Int:
 
 
 @njit
-def write_points(state: State, out: Out) -> None:
-    """Write the points of every seat into `out`, a number array of at least 6; absent seats 0."""
-    for seat in range(MAX_PLAYERS):
-        out[seat] = points(state, seat) if seat < state["players"] else 0
-
-
-@njit
 def write_win_shares(state: State, out: Out) -> None:
-    """Write each seat's win share as if the game ended now into `out`, float array of at least 6.
+    """Write each seat's win share as if the game ended now into `out`, float64[6].
 
     1 for a sole winner, 1/k for each of k winners, else 0; absent seats get 0.
     """
-    players = state["players"]
-    best = standing(state, 0)
-    for seat in range(1, players):
+    players = np.int64(state["players"])
+    best = standing(state, np.int64(state["player"]))
+    for seat in range(players):
         best = max(best, standing(state, seat))
     winners = 0
     for seat in range(players):

@@ -17,7 +17,7 @@ from thatslife_env import games
 from thatslife_env._jit import njit
 from thatslife_env.board import MAX_PLAYERS, N_ACTIONS, OVER, STATE
 from thatslife_env.games import FINISHED, GAME, Records, RulesetLike, SeatGames
-from thatslife_env.observation import HIGH, LOW, OBS_SIZE, write_mask, write_observation
+from thatslife_env.observation import HIGH, LOW, OBS_SIZE
 from thatslife_env.position import IllegalMoveError, Position
 from thatslife_env.rewards import reward_code, write_potentials, write_rewards
 
@@ -92,7 +92,8 @@ class VectorGame:
             float32[N, OBS_SIZE], the observation of the seat to decide; bool[N, 16], its mask, True
             = legal; int8[N], that seat.
         """
-        _observe(self.states, self._observations, self._masks, self._players)
+        games.observe_players(self.states, self._observations, self._masks)
+        self._players[:] = self.states["player"]
         if copy:
             return self._observations.copy(), self._masks.copy(), self._players.copy()
         return self._observations, self._masks, self._players
@@ -148,20 +149,6 @@ def as_actions(actions: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
 
 
 @njit
-def _observe(
-    states: Records,
-    observations: npt.NDArray[np.float32],
-    masks: npt.NDArray[np.bool_],
-    players: npt.NDArray[np.int8],
-) -> None:
-    for i in range(len(states)):
-        seat = states[i]["player"]
-        write_observation(states[i], seat, observations[i])
-        write_mask(states[i], seat, masks[i])
-        players[i] = seat
-
-
-@njit
 def _step(
     states: Records,
     running: Records,
@@ -187,7 +174,8 @@ def _step(
         rewards[i] = 0.0
         done[i] = state["phase"] == OVER
         if done[i]:
-            write_rewards(state, reward, rewards[i])
+            write_rewards(state, reward, after)
+            rewards[i] = after.astype(np.float32)
             games.write_finished(state, game, i, finished, n_finished)
             n_finished += 1
         if shaping != 0.0:
