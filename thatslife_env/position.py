@@ -454,7 +454,7 @@ def _parse(position: Any) -> npt.NDArray[Any]:
     rows = _rows(position["towers"], players, "towers")
     for seat, tower in enumerate(rows):
         for height, face in enumerate(tower):
-            if not (is_number_tile(face) or (isinstance(face, str) and face == "lucky")):
+            if not (_is_number_face(face) or (isinstance(face, str) and face == "lucky")):
                 _fail(f"towers[{seat}][{height}]", f"{_short(face)} is not a number or lucky tile")
     total = on_track + sum(map(len, rows))
     if total > MAX_TILES:
@@ -501,7 +501,7 @@ def _parse_track(given: Any) -> list[int]:
         _fail("track", "must end with 'finish'")
     track = []
     for slot, face in enumerate(faces):
-        if is_number_tile(face) and isinstance(face, int):
+        if _is_number_face(face):
             track.append(face)
         elif isinstance(face, str) and face in TILE_OF_NAME:
             track.append(TILE_OF_NAME[face])
@@ -518,6 +518,11 @@ def _parse_track(given: Any) -> list[int]:
     if tiles > MAX_TILES:
         _fail("track", f"there are {tiles} tiles; at most {MAX_TILES} are allowed")
     return track
+
+
+def _is_number_face(face: Any) -> bool:
+    """Whether JSON shows a number tile so: a plain int."""
+    return isinstance(face, int) and is_number_tile(face)
 
 
 def _check_keys(given: Any, keys: tuple[str, ...], place: str) -> None:
