@@ -49,7 +49,8 @@ def njit(
         return lambda inner: njit(inner, wraps=wraps, inline=inline)
     if not JIT:
         return np.errstate(over="ignore")(function) if wraps else function
-    folder = _cache_folder(str(Path(function.__code__.co_filename).parent))
+    source = Path(function.__code__.co_filename)
+    folder = _cache_folder(str(source.parent)) if source.is_file() else None
     before = config.CACHE_DIR
     config.CACHE_DIR = folder or ""
     try:
@@ -76,28 +77,33 @@ def _cache_folder(package: str) -> str | None:
                 return str(folder)
         except OSError:
             continue
+    _warn_once()
+    return None
+
+
+@cache
+def _warn_once() -> None:
     warnings.warn(
         "thatslife: no folder can be written for compiled kernels, so each process compiles "
         "them anew; set NUMBA_CACHE_DIR to a writable folder",
         RuntimeWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
-    return None
 
 
 def _cache_roots() -> Iterator[Path]:
     """Folders to try, best first."""
     if config.CACHE_DIR:
         yield Path(config.CACHE_DIR) / "thatslife"
-        return
     if os.environ.get("XDG_CACHE_HOME"):
         yield Path(os.environ["XDG_CACHE_HOME"]) / "thatslife"
     with suppress(RuntimeError):  # no home folder is known
         yield Path.home() / ".cache" / "thatslife"
     user = os.getuid() if hasattr(os, "getuid") else "user"
-    temporary = Path(tempfile.gettempdir()) / f"thatslife-{user}"
-    if _is_private(temporary):
-        yield temporary
+    with suppress(FileNotFoundError):  # there is no folder for temporary files
+        temporary = Path(tempfile.gettempdir()) / f"thatslife-{user}"
+        if _is_private(temporary):
+            yield temporary
 
 
 def _is_private(folder: Path) -> bool:

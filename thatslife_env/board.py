@@ -173,12 +173,17 @@ class Ruleset:
             object.__setattr__(self, "layout", tuple(self.layout))
         _check_int("players", self.players, MIN_PLAYERS, MAX_PLAYERS)
         _check_int("pawns", self.pawns, 1, MAX_PAWNS)
+        object.__setattr__(self, "players", int(self.players))  # NumPy's numbers become plain ones
+        object.__setattr__(self, "pawns", int(self.pawns))
         for name in ("action_tiles", "guards"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} must be true or false, not {getattr(self, name)!r}")
         if self.scoring not in SCORINGS:
             raise ValueError(f"scoring must be one of {', '.join(SCORINGS)}, not {self.scoring!r}")
         _check_layout(self.layout)
+        if not isinstance(self.layout, str):
+            plain = (str(entry) if isinstance(entry, str) else int(entry) for entry in self.layout)
+            object.__setattr__(self, "layout", tuple(plain))
 
     @classmethod
     def preset(cls, name: str, **overrides: Any) -> "Ruleset":
@@ -192,7 +197,7 @@ class Ruleset:
         Raises:
             ValueError: an unknown name or field, or a value outside its set.
         """
-        if name not in PRESETS:
+        if not isinstance(name, str) or name not in PRESETS:
             raise ValueError(f"unknown ruleset {name!r}; there are: {', '.join(PRESETS)}")
         unknown = set(overrides) - {field.name for field in fields(cls)}
         if unknown:
@@ -224,6 +229,9 @@ class Ruleset:
             return cls.preset(ruleset, **({} if players is None else {"players": players}))
         if isinstance(ruleset, Mapping):
             values = dict(ruleset)
+            for key in values:
+                if not isinstance(key, str):
+                    raise ValueError(f"a key of a ruleset is a name, not {key!r}")
             if players is not None:
                 values.setdefault("players", players)
             made = cls.preset(values.pop("preset", "basic"), **values)

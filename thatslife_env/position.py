@@ -196,6 +196,8 @@ class Position:
         """
         if self._state["phase"][0] != ROLL:
             raise IllegalMoveError(f"no roll in phase {self.phase!r}: {self!r}")
+        if isinstance(die, np.ndarray) and die.ndim == 0:
+            die = die[()]
         if not _is_int(die, 1, DIE_FACES):
             raise IllegalMoveError(f"a die shows 1 to {DIE_FACES}, not {_short(die)}")
         state = self._state.copy()
@@ -571,9 +573,9 @@ def _slots(given: Iterable[Any], finish: int, place: str) -> list[int]:
 
 
 def _short(value: object) -> str:
-    """`repr`, but never long: a number may have thousands of digits."""
+    """`repr`, but never long: a number may have thousands of digits, a list thousands of levels."""
     try:
         text = repr(value)
-    except ValueError:
-        return "a number of too many digits"
+    except (ValueError, RecursionError):
+        return f"a {type(value).__name__} too long to show"
     return text if len(text) <= 60 else f"{text[:57]}..."
