@@ -21,7 +21,9 @@ def main() -> None:
     """Read the arguments and train."""
     parser = Parser(prog="train.py", description=__doc__)
     parser.add_argument("--config", type=Path, help="a YAML file; configs/ has some")
-    parser.add_argument("--set", nargs="+", default=[], metavar="SECTION.KEY=VALUE")
+    parser.add_argument(
+        "--set", nargs="+", action="extend", default=[], metavar="SECTION.KEY=VALUE"
+    )
     parser.add_argument("--run", type=Path, help="folder of the run; runs/NAME of the config")
     parser.add_argument("--resume", type=Path, metavar="RUN", help="go on with a run")
     arguments = parser.parse_args()

@@ -37,13 +37,13 @@ def _one_of(names: Sequence[str], what: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _check_spec(spec: str) -> None:
+def _check_spec(spec: str, key: str) -> None:
     try:
         agents.make(spec)
     except AgentError as error:
-        raise ValueError(str(error)) from None
+        raise ValueError(f"{key}: {error}") from None
     if spec.partition(":")[0] == "human":
-        raise ValueError("a person cannot be asked thousands of times: 'human'")
+        raise ValueError(f"{key}: a person, 'human', cannot be asked thousands of times")
 
 
 class Section(BaseModel):
@@ -128,7 +128,7 @@ class EvaluationSection(Section):
     @model_validator(mode="after")
     def _check(self) -> "EvaluationSection":
         for spec in self.opponents:
-            _check_spec(spec)
+            _check_spec(spec, "opponents")
         return self
 
 
@@ -157,7 +157,7 @@ class Config(Section):
             raise ValueError("opponents: at least one weight must be above 0")
         for spec in self.opponents:
             if spec not in (SELF, SNAPSHOTS):
-                _check_spec(spec)
+                _check_spec(spec, "opponents")
         if self.ppo.batch_size > self.ppo.n_envs * self.ppo.n_steps:
             raise ValueError(
                 "ppo.batch_size: must be at most n_envs x n_steps = "
@@ -167,22 +167,37 @@ class Config(Section):
 
 
 class _Loader(yaml.SafeLoader):
-    """Safe YAML, in which 3e-4 is a number and a key stands once."""
+    """Safe YAML, without its surprises.
+
+    Numbers are decimal (010 is no octal 8, 1:30 no 90, and 3e-4 is a number), true and false are
+    the only booleans, there are no dates, and a key stands once.
+    """
+
+    yaml_implicit_resolvers = {}  # noqa: RUF012  # as PyYAML has it
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for number, key in enumerate(keys):
-            if key in keys[:number]:
-                line = node.value[number][0].start_mark.line + 1
-                raise UsageError(f"line {line}: the key {key!r} stands twice")
+        if isinstance(node, yaml.MappingNode):
+            keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+            for number, key in enumerate(keys):
+                if key in keys[:number]:
+                    line = node.value[number][0].start_mark.line + 1
+                    raise UsageError(f"line {line}: the key {key!r} stands twice")
         return super().construct_mapping(node, deep)
 
 
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"[-+]?(\d[\d_]*)(\.[\d_]*)?[eE][-+]?\d+"),
-    list("-+0123456789"),
-)
+for _tag, _pattern, _first in (
+    ("bool", r"true|false", "tf"),
+    ("null", r"null|~|", ["n", "~", ""]),
+    ("int", r"[-+]?(0|[1-9][0-9_]*)", "-+0123456789"),
+    (
+        "float",
+        r"[-+]?(\d[\d_]*\.[\d_]*([eE][-+]?\d+)?|\d[\d_]*[eE][-+]?\d+|\.\d+)|[-+]?\.inf|\.nan",
+        "-+.0123456789",
+    ),
+):
+    _Loader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_tag}", re.compile(f"({_pattern})$"), list(_first)
+    )
 
 
 def load_config(path: Path, changes: Sequence[str] = ()) -> Config:
@@ -207,12 +222,11 @@ def load_config(path: Path, changes: Sequence[str] = ()) -> Config:
         raise UsageError(f"{path}: the file is empty")
     if not isinstance(content, dict):
         raise UsageError(f"{path}: must be a mapping of keys, not {content!r}")
-    for change in changes:
-        _apply(content, change)
+    changed = {_apply(content, change): change for change in changes}
     try:
         return Config.model_validate(content)
     except ValidationError as errors:
-        raise UsageError(f"{path}: {_explain(errors, text)}") from None
+        raise UsageError(f"{path}: {_explain(errors, text, changed)}") from None
 
 
 def _parse(text: str, source: str) -> Any:
@@ -224,10 +238,15 @@ def _parse(text: str, source: str) -> Any:
         raise UsageError(f"{source}:{line} not YAML: {getattr(error, 'problem', error)}") from None
     except UsageError as error:
         raise UsageError(f"{source}: {error}") from None
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # of a value with a tag, or of thousands of brackets
+        raise UsageError(f"{source}: not YAML: {error}") from None
 
 
-def _apply(content: dict[str, Any], change: str) -> None:
-    """Carry out one `section.key=value`."""
+def _apply(content: dict[str, Any], change: str) -> tuple[str, ...]:
+    """Carry out one `section.key=value`; returns the place."""
     place, equals, text = change.partition("=")
     if not equals or not place:
         raise UsageError(f"--set {change}: must be section.key=value")
@@ -238,10 +257,11 @@ def _apply(content: dict[str, Any], change: str) -> None:
         if not isinstance(target, dict):
             raise UsageError(f"--set {change}: {section!r} is not a section")
     target[key] = _parse(text, f"--set {change}")
+    return (*sections, key)
 
 
-def _explain(errors: ValidationError, text: str) -> str:
-    """The first error: line, key, what is wrong, what is allowed."""
+def _explain(errors: ValidationError, text: str, changed: dict[tuple[str, ...], str]) -> str:
+    """The first error: line or change, key, what is wrong, what is allowed."""
     error = errors.errors()[0]
     place = ".".join(str(part) for part in error["loc"])
     reason = error["msg"].removeprefix("Value error, ")
@@ -254,6 +274,9 @@ def _explain(errors: ValidationError, text: str) -> str:
         reason = f"{reason}, not {error['input']!r}"
     line = _line_of(error["loc"], text)
     where = f"line {line}: " if line else ""
+    for change_place, change in changed.items():
+        if error["loc"][: len(change_place)] == change_place:
+            where = f"--set {change}: "
     return f"{where}{place}: {reason}" if place else f"{where}{reason}"
 
 

@@ -96,7 +96,7 @@ class ThatsLifeVecEnv(VecEnv):
                 "TimeLimit.truncated": False,
                 "seat": int(play.seats[index]),
                 "lineup": play.lineups[index].copy(),
-                "game": play.finished[row].copy(),
+                "game": play.outcomes[row].copy(),
             }
         self.returns[play.ended] = 0
         self.lengths[play.ended] = 0

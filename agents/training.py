@@ -33,8 +33,6 @@ from agents.config import SELF, SNAPSHOTS, Config
 from agents.networks import MlpNetwork, NetworkAgent, make_network
 from agents.sb3_env import ThatsLifeVecEnv
 from agents.tournament import bootstrap
-from thatslife_env.board import STATE
-from thatslife_env.games import GAME
 from thatslife_env.observation import LAYOUT_HASH
 
 CHECKPOINT_FORMAT = 1
@@ -208,6 +206,11 @@ def _write_arrays(path: Path, arrays: dict[str, npt.NDArray[Any]]) -> None:
     os.replace(part, path)
 
 
+def _as_numbers(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A view of an array that safetensors can hold: records as rows of bytes."""
+    return array if array.dtype.names is None else array.view(np.uint8).reshape(len(array), -1)
+
+
 def _read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
     try:
         return load_file(path)
@@ -248,17 +251,9 @@ class Checkpoints:
         part.mkdir()
         _write_arrays(part / "weights.safetensors", _weights(model.policy.network))
         _write_arrays(part / "optimizer.safetensors", _optimizer_state(model.policy.optimizer))
-        play = env.play
-        games: dict[str, npt.NDArray[Any]] = {
-            "states": play.states.view(np.uint8).reshape(env.num_envs, STATE.itemsize),
-            "games": play.games.view(np.uint8).reshape(env.num_envs, GAME.itemsize),
-            "seats": play.seats,
-            "lineups": play.lineups,
-            "potentials": play.potentials,
-            "episode_starts": np.asarray(model._last_episode_starts, np.uint8),
-            "returns": env.returns,
-            "lengths": env.lengths,
-        }
+        games = {name: _as_numbers(array) for name, array in env.play.arrays().items()}
+        games["episode_starts"] = np.asarray(model._last_episode_starts, np.uint8)
+        games |= {"returns": env.returns, "lengths": env.lengths}
         _write_arrays(part / "games.safetensors", games)
         # SB3 draws from NumPy's global generator
         _, words, position, has_gauss, gauss = np.random.get_state(legacy=True)  # noqa: NPY002
@@ -334,13 +329,9 @@ def _restore(
     _load_weights(model.policy.network, arrays["weights"])
     _load_optimizer(model.policy.optimizer, arrays["optimizer"])
     games = arrays["games"]
-    play = env.play
     env.reset()
-    play.states[:] = games["states"].reshape(-1).view(STATE)
-    play.games[:] = games["games"].reshape(-1).view(GAME)
-    play.seats[:] = games["seats"]
-    play.lineups[:] = games["lineups"]
-    play.potentials[:] = games["potentials"]
+    for name, array in env.play.arrays().items():
+        _as_numbers(array)[:] = games[name]
     env.returns[:] = games["returns"]
     env.lengths[:] = games["lengths"]
     model._last_obs = env.observe()

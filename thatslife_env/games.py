@@ -285,7 +285,8 @@ class SeatGames:
         forfeited: bool[N], whether it ended by an illegal action.
         ended: int64[M], the games that ended in the last step.
         final_obs: float32[M, OBS_SIZE], what their learners saw last; overwritten likewise.
-        finished: FINISHED[K], those of them that ended by the rules; overwritten by the next step.
+        outcomes: FINISHED[M], how they stood then; overwritten by the next step.
+        finished: FINISHED[K], those of them that ended by the rules.
     """
 
     def __init__(
@@ -329,13 +330,14 @@ class SeatGames:
         self.potentials = np.zeros(num_games, np.float64)
         self._waiting = np.zeros(num_games, np.int16)
         self._all = np.arange(num_games)
-        self._finished = np.zeros(num_games, FINISHED)
-        self.finished = self._finished[:0]
+        self._outcomes = np.zeros(num_games, FINISHED)
+        self.outcomes = self.finished = self._outcomes[:0]
         self.forfeited = np.zeros(num_games, np.bool_)
         self.ended = self._all[:0]
         self._final_obs = np.zeros((num_games, OBS_SIZE), np.float32)
         self.final_obs = self._final_obs[:0]
         self._outside: list[BatchPlayer] = []
+        self._ready = False  # whether every game is at a decision of its learner
         self.set_opponents(opponents)
 
     def set_opponents(self, opponents: Any) -> None:
@@ -352,10 +354,10 @@ class SeatGames:
         """
         most = max(made.players for made in self.rulesets)
         if isinstance(opponents, Mapping):
-            self._draw = np.zeros((MAX_PLAYERS, len(opponents)), np.uint64)
-            self._draw[:] = cumulative_shares(list(opponents.values()))
-            self._numbers = np.zeros((MAX_PLAYERS, len(opponents)), np.int16)
-            self._numbers[:] = [self._number_of(opponent) for opponent in opponents]
+            shares = cumulative_shares(list(opponents.values()))
+            numbers = [self._number_of(opponent) for opponent in opponents]
+            self._draw = np.tile(shares, (MAX_PLAYERS, 1))
+            self._numbers = np.tile(np.array(numbers, np.int16), (MAX_PLAYERS, 1))
             return
         per_seat = [opponents] * most
         if isinstance(opponents, list | tuple):
@@ -411,7 +413,7 @@ class SeatGames:
             self.games["number"] = 0
         self.done[:] = self.forfeited[:] = False
         self.ended = self._all[:0]
-        self.finished = self._finished[:0]
+        self.outcomes = self.finished = self._outcomes[:0]
         self.final_obs = self._final_obs[:0]
         self._begin(self._all)
 
@@ -420,8 +422,7 @@ class SeatGames:
 
         Raises:
             ValueError: its number of players is not that of the ruleset, it is over, or the learner
-                has nothing more
-                to decide there; nothing is changed then.
+                has nothing more to decide there; nothing has changed then.
         """
         allowed = sorted({made.players for made in self.rulesets})
         if position.players not in allowed:
@@ -429,16 +430,30 @@ class SeatGames:
         seat = int(self.seats[index])
         if position.is_over:
             raise ValueError("the position is over")
-        here = slice(index, index + 1)
-        before = self.states[here].copy(), self.games[here].copy()
-        self.states[index] = position.state[0]
-        self.games[index]["rolls"] = self.games[index]["decisions"] = 0
-        _roll_all(self.states, self.games, self._all[here])
-        self._settle(self._all[here])
-        if self._waiting[index] == ENDED:
-            self.states[here], self.games[here] = before
-            raise ValueError(f"the position leaves the learner, seat {seat}, nothing to decide")
-        self._mark_potentials(self._all[here])
+        here = self._all[index : index + 1]
+        before = {name: array[here] for name, array in self.arrays().items()}
+        try:
+            self.states[index] = position.state[0]
+            self.games[index]["rolls"] = self.games[index]["decisions"] = 0
+            _roll_all(self.states, self.games, here)
+            self._settle(here)
+            if self._waiting[index] == ENDED:
+                raise ValueError(f"the position leaves the learner, seat {seat}, nothing to decide")
+        except BaseException:
+            for name, array in self.arrays().items():
+                array[here] = before[name]
+            raise
+        self._mark_potentials(here)
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays, themselves, that hold the games: copied back into, they go on from there."""
+        return {
+            "states": self.states,
+            "games": self.games,
+            "seats": self.seats,
+            "lineups": self.lineups,
+            "potentials": self.potentials,
+        }
 
     def observe(self, observations: npt.NDArray[np.float32], masks: npt.NDArray[np.bool_]) -> None:
         """Write what the learners see, float32[N, OBS_SIZE], and may do, bool[N, 16], True = legal.
@@ -463,6 +478,8 @@ class SeatGames:
                 Or an opponent's
                 is not legal.
         """
+        if not self._ready:
+            raise RuntimeError("a game waits for `restart`, or an opponent failed: reset first")
         if self._illegal == "raise":
             wrong = int(first_illegal(self.states, self._all, actions))
             if wrong >= 0:
@@ -470,9 +487,10 @@ class SeatGames:
                 raise IllegalMoveError(
                     f"action {actions[wrong]} is not legal in game {wrong}; legal: {legal}"
                 )
+        self._ready = False
         _play_or_forfeit(self.states, self.games, actions, self.forfeited)
         self._settle(self._all)
-        n_ended, n_finished = _reward_all(
+        n_ended = _reward_all(
             self.states,
             self.games,
             self.seats,
@@ -484,16 +502,18 @@ class SeatGames:
             self.potentials,
             self.rewards,
             self.done,
-            self._finished,
+            self._outcomes,
             self._final_obs,
         )
         self.ended = np.flatnonzero(self.done)
-        self.finished = self._finished[:n_finished]
+        self.outcomes = self._outcomes[:n_ended]
+        self.finished = self.outcomes[~self.forfeited[self.ended]]
         self.final_obs = self._final_obs[:n_ended]
+        self._ready = not n_ended
 
     def restart(self) -> None:
         """Begin the next game of each stream whose game ended in the last step."""
-        if len(self.ended):
+        if len(self.ended) and not self._ready:
             self._begin(self.ended)
 
     def _begin(self, indices: npt.NDArray[np.int64]) -> None:
@@ -510,6 +530,7 @@ class SeatGames:
         )
         self._settle(indices)
         self._mark_potentials(indices)
+        self._ready = True
 
     def _mark_potentials(self, indices: npt.NDArray[np.int64]) -> None:
         if self._shaping:
@@ -681,13 +702,12 @@ def _reward_all(
     potentials: npt.NDArray[np.float64],
     rewards: npt.NDArray[np.float64],
     done: npt.NDArray[np.bool_],
-    finished: Records,
+    outcomes: Records,
     final_obs: npt.NDArray[np.float32],
-) -> tuple[int, int]:
-    """Reward the learners for the step; describe and count the games that ended and finished."""
+) -> int:
+    """Reward the learners for the step; describe and count the games that ended."""
     each = np.empty(MAX_PLAYERS, np.float64)
     n_ended = 0
-    n_finished = 0
     for index in range(len(states)):
         state = states[index]
         seat = np.int64(seats[index])
@@ -695,18 +715,17 @@ def _reward_all(
         done[index] = forfeited[index] or waiting[index] == ENDED
         if done[index]:
             write_observation(state, seat, final_obs[n_ended])
+            write_finished(state, games[index], index, outcomes, n_ended)
             n_ended += 1
         if forfeited[index]:
             rewards[index] = worst_reward(reward, np.int64(state["players"]))
         elif done[index]:
             write_rewards(state, reward, each)
             rewards[index] = each[seat]
-            write_finished(state, games[index], index, finished, n_finished)
-            n_finished += 1
         if shaping != 0.0:
             each[seat] = 0.0
             if not done[index]:
                 write_potentials(state, each)
             rewards[index] += shaping * (gamma * each[seat] - potentials[index])
             potentials[index] = each[seat]
-    return n_ended, n_finished
+    return n_ended

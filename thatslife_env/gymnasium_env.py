@@ -14,7 +14,7 @@ import numpy.typing as npt
 from thatslife_env.board import N_ACTIONS
 from thatslife_env.games import RulesetLike, SeatGames
 from thatslife_env.observation import HIGH, LOW, OBS_SIZE
-from thatslife_env.position import Position, as_action, check_seed
+from thatslife_env.position import IllegalMoveError, Position, as_action, check_seed
 
 Opponent = str | Callable[[Position, np.random.Generator], int]
 
@@ -46,7 +46,7 @@ class ThatsLifeEnv(gymnasium.Env):
         ValueError: an argument is outside its set.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi"]}  # noqa: RUF012  # Gymnasium's declaration
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 2}  # noqa: RUF012  # Gymnasium's declaration
 
     def __init__(
         self,
@@ -79,6 +79,7 @@ class ThatsLifeEnv(gymnasium.Env):
         self.observation_space = gymnasium.spaces.Box(LOW, HIGH, dtype=np.float32)
         self.action_space = gymnasium.spaces.Discrete(N_ACTIONS)
         self._mask = np.zeros((1, N_ACTIONS), np.bool_)
+        self._illegal = illegal
         self._is_over = True  # until the first reset
 
     def _batch(self, opponent: Any) -> Any:
@@ -88,9 +89,13 @@ class ThatsLifeEnv(gymnasium.Env):
 
         def play(states: npt.NDArray[Any], keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
             action = opponent(Position.from_state(states[0]), self.np_random)
-            return np.array([as_action(action)])
+            try:
+                return np.array([as_action(action)], np.int64)
+            except (IllegalMoveError, OverflowError):
+                raise IllegalMoveError(f"the opponent {name} played {action!r}") from None
 
-        play.__name__ = play.__qualname__ = getattr(opponent, "__name__", repr(opponent))
+        name = getattr(opponent, "__name__", repr(opponent))
+        play.__name__ = play.__qualname__ = name
         return play
 
     @property
@@ -122,10 +127,17 @@ class ThatsLifeEnv(gymnasium.Env):
                 the learner nothing to decide; an option is unknown.
         """
         position = _position_option(options)
-        super().reset(seed=None if seed is None else check_seed(seed))
-        self._play.reset(None if seed is None else [check_seed(seed)])
+        seed = None if seed is None else check_seed(seed)
+        before = {name: array.copy() for name, array in self._play.arrays().items()}
+        self._play.reset(None if seed is None else [seed])
         if position is not None:
-            self._play.set_position(0, position)
+            try:
+                self._play.set_position(0, position)
+            except BaseException:
+                for name, array in self._play.arrays().items():
+                    array[:] = before[name]
+                raise
+        super().reset(seed=seed)
         self._is_over = False
         return self._observe()
 
@@ -143,8 +155,19 @@ class ThatsLifeEnv(gymnasium.Env):
         if self._is_over:
             raise gymnasium.error.ResetNeeded("the game is over or has not begun: call reset()")
         number = as_action(action)
+        is_legal = 0 <= number < N_ACTIONS and bool(self._mask[0, number])
+        if self._illegal == "raise" and not is_legal:
+            legal = self.position.legal_actions()
+            raise IllegalMoveError(
+                f"action {number} is not legal; legal: {legal} in {self.position!r}"
+            )
         play = self._play
-        play.step(np.array([number if 0 <= number < N_ACTIONS else -1]))
+        try:
+            play.step(np.array([number if is_legal else -1]))
+        except BaseException:  # of an opponent, halfway: the game cannot go on
+            self._is_over = True
+            self._mask[:] = False
+            raise
         self._is_over = bool(play.done[0])
         observation, info = self._observe()
         if self._is_over:

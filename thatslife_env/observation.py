@@ -37,7 +37,7 @@ from thatslife_env.board import (
     STEAL,
     STEALING,
 )
-from thatslife_env.position import Position
+from thatslife_env.position import Position, is_whole
 from thatslife_env.rules import Int, State
 
 
@@ -179,19 +179,28 @@ def observe(position: Position, seat: int | None = None) -> npt.NDArray[np.float
     Raises:
         ValueError: there is no such seat.
     """
-    seat = position.player if seat is None else seat
-    if not 0 <= seat < position.players:
-        raise ValueError(f"seat must be 0 to {position.players - 1}, not {seat!r}")
     out = np.empty(OBS_SIZE, np.float32)
-    _observe(position.state, seat, out)
+    _observe(position.state, _seat_of(position, seat), out)
     return out
 
 
 def action_mask(position: Position, seat: int | None = None) -> npt.NDArray[np.bool_]:
-    """Legal actions of `seat`: bool[16], True = legal, all False if it is not to decide."""
+    """Legal actions of `seat`: bool[16], True = legal, all False if it is not to decide.
+
+    Raises:
+        ValueError: there is no such seat.
+    """
     out = np.empty(N_ACTIONS, np.bool_)
-    _mask(position.state, position.player if seat is None else seat, out)
+    _mask(position.state, _seat_of(position, seat), out)
     return out
+
+
+def _seat_of(position: Position, seat: object) -> int:
+    if seat is None:
+        return position.player
+    if not is_whole(seat, 0, position.players - 1):
+        raise ValueError(f"seat must be 0 to {position.players - 1}, not {seat!r}")
+    return int(seat)  # type: ignore[call-overload]  # checked just above
 
 
 def layout_table() -> str:
@@ -290,10 +299,11 @@ def _write_moment(state: State, seat: int, out: Floats) -> None:
 def _write_track(state: State, seat: int, out: Floats) -> None:
     finish = np.int64(state["finish"])
     track = state["track"]
+    slot: Int
     for slot in range(1, finish):
         _write_tile(np.int64(track[slot]), _TILE_VALUE, _TILE_LUCKY, _TILE_ACTION, slot - 1, out)
     for guard in range(np.int64(state["n_guards"])):
-        slot = state["guards"][guard]
+        slot = np.int64(state["guards"][guard])
         if slot == 0 or slot == finish:
             place = _GUARDS_OFF + (slot == finish)
         else:
@@ -303,7 +313,7 @@ def _write_track(state: State, seat: int, out: Floats) -> None:
         slots = state["pawns"][rules.seat_after(state, seat, steps)]
         here = 0  # pawns met so far on this slot; they are listed in track order
         for pawn in range(np.int64(state["pawns_each"])):
-            slot = slots[pawn]
+            slot = np.int64(slots[pawn])
             here = here + 1 if pawn > 0 and slot == slots[pawn - 1] else 1
             if slot == 0:
                 place = _AT_START + steps
@@ -334,7 +344,7 @@ def _write_tower(state: State, seat: int, steps: int, out: Floats) -> None:
     out[_LUCKY + steps] = rules.lucky_tiles(state, seat) / LUCKY_SCALE
     out[_HEIGHT + steps] = height / MAX_TILES
     for k in range(min(height, N_TOP)):
-        tile = state["towers"][seat, height - 1 - k]
+        tile = np.int64(state["towers"][seat, height - 1 - k])
         if tile == LUCKY:
             out[_TOP_LUCKY + k * MAX_PLAYERS + steps] = 1.0
         else:

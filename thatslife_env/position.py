@@ -198,7 +198,7 @@ class Position:
             raise IllegalMoveError(f"no roll in phase {self.phase!r}: {self!r}")
         if isinstance(die, np.ndarray) and die.ndim == 0:
             die = die[()]
-        if not _is_int(die, 1, DIE_FACES):
+        if not is_whole(die, 1, DIE_FACES):
             raise IllegalMoveError(f"a die shows 1 to {DIE_FACES}, not {_short(die)}")
         state = self._state.copy()
         _roll(state, int(die))
@@ -341,7 +341,7 @@ def check_seed(seed: object) -> int:
     Raises:
         ValueError: it is not a whole number 0 .. 2^64 - 1.
     """
-    if not _is_int(seed, 0, 2**64 - 1):
+    if not is_whole(seed, 0, 2**64 - 1):
         raise ValueError(f"a seed is a whole number from 0 to 2^64 - 1, not {_short(seed)}")
     return int(seed)  # type: ignore[call-overload]  # checked just above
 
@@ -359,7 +359,8 @@ def as_action(action: object) -> int:
     return int(action)
 
 
-def _is_int(value: object, low: int, high: int) -> bool:
+def is_whole(value: object, low: int, high: int) -> bool:
+    """Whether `value` is a whole number from `low` to `high`, and no boolean."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         return False
     return bool(low <= value <= high)

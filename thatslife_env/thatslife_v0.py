@@ -8,8 +8,8 @@ to be right: an illegal action raises and changes nothing.
 | agents | `player_0` .. `player_5`, 2 to 6 of them |
 | actions | Discrete(16): 0..2 own pawns, 3..10 guards, 11..15 opponents to the left |
 | observations | Dict: `observation` Box float32[OBS_SIZE], `action_mask` int8[16], 1 = legal |
-| rewards | at the end, by name: `win`, `margin`, `rank`; potential-based shaping on every step if
-asked for | | termination | all seats together, when every pawn is home; never truncated |
+| rewards | at the end, by name: `win`, `margin`, `rank`; on request shaping on every step |
+| termination | all seats together, when every pawn is home; never truncated |
 
 A seat whose pawns are home stays an agent and is skipped. `observe` may be called for any seat at
 any time; the mask of a seat that is not to decide is all zeros. Version history: v0, the first.
@@ -67,6 +67,7 @@ class raw_env(AECEnv):  # noqa: N801  # PettingZoo's name
     metadata: dict[str, Any] = {  # noqa: RUF012  # PettingZoo's declaration
         "name": "thatslife_v0",
         "render_modes": ["ansi"],
+        "render_fps": 2,
         "is_parallelizable": False,
     }
 

@@ -216,6 +216,7 @@ class ThatsLifeVectorEnv(gymnasium.vector.VectorEnv):
 
     metadata: dict[str, Any] = {  # noqa: RUF012  # Gymnasium's declaration
         "render_modes": ["ansi"],
+        "render_fps": 2,
         "autoreset_mode": AutoresetMode.SAME_STEP,
     }
 
@@ -329,28 +330,27 @@ class ThatsLifeVectorEnv(gymnasium.vector.VectorEnv):
     def _final_info(self) -> dict[str, Any]:
         """Ends of games in Gymnasium's layout: values at their index, masks of where they are."""
         play = self._play
+        done, forfeited = play.done.copy(), play.forfeited.copy()
         final_obs = np.full(self.num_envs, None, object)
         for row, index in enumerate(play.ended):
             final_obs[index] = play.final_obs[row].copy()
-        finished = play.finished["index"]
         scores = np.zeros((self.num_envs, MAX_PLAYERS), np.int64)
-        scores[finished] = play.finished["points"]
+        scores[play.ended] = play.outcomes["points"]
         shares = np.zeros(self.num_envs, np.float64)
-        shares[finished] = play.finished["win_share"][
-            np.arange(len(finished)), play.seats[finished]
-        ]
-        by_rule = play.done & ~play.forfeited
+        rows = np.arange(len(play.ended))
+        shares[play.ended] = play.outcomes["win_share"][rows, play.seats[play.ended]]
+        shares[forfeited] = 0.0
         final_info = {
+            "action_mask": np.zeros((self.num_envs, N_ACTIONS), np.bool_),
+            "seat": np.where(done, play.seats, 0).astype(np.int8),
             "scores": scores,
-            "_scores": by_rule,
             "win_share": shares,
-            "_win_share": by_rule.copy(),
-            "illegal_action": play.forfeited.copy(),
-            "_illegal_action": play.forfeited.copy(),
         }
+        final_info |= {f"_{name}": done.copy() for name in final_info}
+        final_info |= {"illegal_action": forfeited, "_illegal_action": forfeited.copy()}
         return {
             "final_obs": final_obs,
-            "_final_obs": play.done.copy(),
+            "_final_obs": done,
             "final_info": final_info,
-            "_final_info": play.done.copy(),
+            "_final_info": done.copy(),
         }

@@ -1,0 +1,359 @@
+"""The command evaluate.py: what it writes, and what it says of wrong use."""
+
+import importlib.util
+import io
+import itertools
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib.image
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from agents.cli import run
+from agents.networks import make_network
+from agents.policy import save_policy
+from thatslife_env import PRESETS
+
+torch.set_num_threads(1)
+
+ROOT = Path(__file__).resolve().parents[1]
+SCRIPT = ROOT / "evaluate.py"
+DESCRIPTION = {"kind": "mlp", "hidden": [8], "activation": "relu"}
+AGENT_KEYS = {"spec", "games", "win_share", "ci95", "mean_score", "mean_rank", "ms_per_decision"}
+AGENT_KEYS |= {"rating", "rating_ci95"}
+
+
+def load_script():
+    spec = importlib.util.spec_from_file_location("evaluate", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def evaluate(monkeypatch, capsys):
+    """Calls the command in this process: exit code, stdout, stderr."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    script = load_script()
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["evaluate.py", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            run(script.main, "evaluate.py")
+        shown = capsys.readouterr()
+        return ended.value.code, shown.out, shown.err
+
+    return call
+
+
+def assert_refused(ended: tuple[int, str, str], *words: str) -> None:
+    """Exit code 2, one line on stderr that has the words in it, nothing on stdout."""
+    code, out, err = ended
+    assert code == 2
+    assert err.endswith("\n")
+    assert err.count("\n") == 1, err
+    assert err.startswith("evaluate.py: ")
+    assert "Traceback" not in err
+    for word in words:
+        assert word in err
+    assert out == ""
+
+
+def assert_picture(path: Path) -> None:
+    pixels = matplotlib.image.imread(path)
+    assert min(pixels.shape[:2]) > 100
+    assert np.ptp(pixels[:, :, :3]) > 0.5  # something is drawn
+
+
+def assert_complete(folder: Path, ruleset: str, players: int, games: int, specs: list[str]) -> dict:
+    """A folder has results of DESIGN's form for this setting, and a picture."""
+    assert sorted(path.name for path in folder.iterdir()) == ["results.json", "results.png"]
+    results = json.loads((folder / "results.json").read_text())
+    assert set(results) == {"ruleset", "players", "games", "seed", "agents", "pairs"}
+    assert (results["ruleset"], results["players"]) == (ruleset, players)
+    assert results["games"] == games
+    assert [agent["spec"] for agent in results["agents"]] == specs
+    assert all(set(agent) == AGENT_KEYS for agent in results["agents"])
+    assert {(pair["a"], pair["b"]) for pair in results["pairs"]} == set(
+        itertools.permutations(specs, 2)
+    )
+    assert_picture(folder / "results.png")
+    return results
+
+
+# What it does -----------------------------------------------------------------------------------
+
+
+def test_the_command_of_the_readme_works(tmp_path):
+    out = tmp_path / "new" / "folder"
+    arguments = ["--agents", "greedy", "random", "--players", "6", "--ruleset", "full"]
+    ended = subprocess.run(
+        [sys.executable, SCRIPT, *arguments, "--games", "600", "--out", out],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr == ""
+    results = assert_complete(out, "full", 6, 600, ["greedy", "random"])
+    assert results["seed"] == 0
+    assert "full, 6 players, 600 games a pair" in ended.stdout
+    greedy, other = results["agents"]
+    assert greedy["win_share"] > 1 / 6 > other["win_share"]
+    for agent in results["agents"]:
+        row = next(line for line in ended.stdout.splitlines() if line.startswith(agent["spec"]))
+        low, high = agent["ci95"]
+        assert f"{agent['win_share']:.3f} [{low:.3f}, {high:.3f}]" in row
+    assert str(out) in ended.stdout
+
+
+def test_every_preset_and_number_of_players_at_once(evaluate, tmp_path):
+    """Each setting in a subfolder of its own."""
+    code, out, err = evaluate(
+        *("--agents", "random", "greedy", "--ruleset", ",".join(PRESETS)),
+        *("--players", "2,3,4,5,6", "--games", 5, "--seed", 2**64 - 1, "--out", tmp_path),
+    )
+    assert (code, err) == (0, "")
+    settings = list(itertools.product(PRESETS, range(2, 7)))
+    folders = {path.name for path in tmp_path.iterdir()}
+    assert folders == {f"{name}-{players}p" for name, players in settings}
+    for name, players in settings:
+        games = {2: 6, 3: 6}.get(players, 2 * players)  # 5, rounded up to whole deals
+        folder = tmp_path / f"{name}-{players}p"
+        results = assert_complete(folder, name, players, games, ["random", "greedy"])
+        assert results["seed"] == 2**64 - 1
+        assert f"{name}, {players} players, {games} games a pair" in out
+        assert str(folder) in out
+
+
+@pytest.mark.parametrize(
+    ("settings", "folders"),
+    [
+        (["--ruleset", "basic,full"], ["basic-2p", "full-2p"]),
+        (["--players", "3,2"], ["basic-2p", "basic-3p"]),
+    ],
+)
+def test_several_settings_make_subfolders(evaluate, tmp_path, settings, folders):
+    code, _, _ = evaluate(
+        "--agents", "random", "greedy", "--games", 2, *settings, "--out", tmp_path
+    )
+    assert code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == folders
+
+
+def test_without_out_only_the_table_is_shown(evaluate, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = evaluate("--agents", "random", "greedy", "mc:rollouts=2", "--games", 4)
+    assert (code, err) == (0, "")
+    assert "basic, 2 players, 4 games a pair" in out
+    for a, b in itertools.permutations(["random", "greedy", "mc:rollouts=2"], 2):
+        assert any(line.split()[:3] == [a, "v", b] for line in out.splitlines())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_2000_games_are_the_default(evaluate, tmp_path):
+    evaluate("--agents", "greedy", "random", "--out", tmp_path)
+    assert_complete(tmp_path, "basic", 2, 2000, ["greedy", "random"])
+
+
+def test_the_seed_alone_decides(evaluate, tmp_path):
+    shown = {}
+    for name, options in {
+        "first": ["--seed", 3, "--threads", 1],
+        "again": ["--seed", 3, "--threads", 3],
+        "other": ["--seed", 4],
+    }.items():
+        evaluate(
+            *("--agents", "random", "mc:rollouts=2", "--players", 3, "--games", 60),
+            *(*options, "--out", tmp_path / name),
+        )
+        results = json.loads((tmp_path / name / "results.json").read_text())
+        for agent in results["agents"]:
+            del agent["ms_per_decision"]
+        shown[name] = results
+    assert shown["first"] == shown["again"]
+    assert shown["first"]["pairs"] != shown["other"]["pairs"]
+
+
+def test_an_agent_may_stand_twice(evaluate, tmp_path):
+    code, _, _ = evaluate("--agents", "random", "random", "--games", 40, "--out", tmp_path)
+    assert code == 0
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert [pair["win_share_a"] for pair in results["pairs"]] == [0.5, 0.5]
+
+
+def test_results_replace_older_ones(evaluate, tmp_path):
+    for games in (2, 4):
+        assert evaluate("--agents", "random", "greedy", "--games", games, "--out", tmp_path)[0] == 0
+    assert_complete(tmp_path, "basic", 2, 4, ["random", "greedy"])
+
+
+def make_policy(folder: Path) -> Path:
+    torch.manual_seed(0)
+    save_policy(folder, make_network(DESCRIPTION), DESCRIPTION, {})
+    return folder
+
+
+def test_policies_play(evaluate, tmp_path):
+    """Named by their folder, or by the run folder around it."""
+    make_policy(tmp_path / "run" / "policy")
+    specs = [f"policy:{tmp_path}/run/policy", f"policy:{tmp_path}/run", "random"]
+    out = tmp_path / "out"
+    code, _, err = evaluate("--agents", *specs, "--games", 20, "--players", 4, "--out", out)
+    assert (code, err) == (0, "")
+    assert_complete(out, "basic", 4, 24, specs)
+
+
+# What it refuses --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--agents", "random", "nobody"], ["'nobody'", "greedy", "mc:rollouts=N"]),
+        (["--agents", "random", "mc:depth=3"], ["depth", "rollouts, playouts"]),
+        (["--agents", "random", "mc:rollouts=-1"], ["mc:rollouts=-1"]),
+        (["--agents", "random", "mc:rollouts=[3"], ["brackets"]),
+        (["--agents", "random", "policy:/nowhere/at/all"], ["/nowhere/at/all"]),
+        (["--agents", "random", "policy:builtin/nobody"], ["nobody"]),
+        (["--agents", "random"], ["two"]),
+        (["--agents"], ["--agents"]),
+        ([], ["--agents"]),
+        (["--agents", "random", "greedy", "--players", "7"], ["'7'", "2 to 6"]),
+        (["--agents", "random", "greedy", "--players", "1"], ["'1'", "2 to 6"]),
+        (["--agents", "random", "greedy", "--players", "2,x"], ["'x'", "2 to 6"]),
+        (["--agents", "random", "greedy", "--players", "-2"], ["--players"]),
+        (["--agents", "random", "greedy", "--players", "2,"], ["2 to 6"]),
+        (["--agents", "random", "greedy", "--players", "2.0"], ["2 to 6"]),
+        (["--agents", "random", "greedy", "--players", "²"], ["2 to 6"]),
+        (["--agents", "random", "greedy", "--games", "-4"], ["--games", "-4"]),
+        (["--agents", "random", "greedy", "--games", "0"], ["--games"]),
+        (["--agents", "random", "greedy", "--games", "many"], ["--games", "many"]),
+        (["--agents", "random", "greedy", "--games", "2.5"], ["--games", "2.5"]),
+        (["--agents", "random", "greedy", "--seed", "-1"], ["--seed"]),
+        (["--agents", "random", "greedy", "--seed", str(2**64)], ["--seed"]),
+        (["--agents", "random", "greedy", "--threads", "0"], ["--threads"]),
+        (["--agents", "random", "greedy", "--ruleset", "chess"], ["'chess'", *PRESETS]),
+        (["--agents", "random", "greedy", "--ruleset", "basic,Full"], ["'Full'", *PRESETS]),
+        (["--agents", "random", "greedy", "--ruleset", ""], [*PRESETS]),
+        (["--agents", "random", "greedy", "--colour", "red"], ["--colour"]),
+    ],
+)
+def test_wrong_use_is_told_in_one_line(evaluate, arguments, words):
+    assert_refused(evaluate(*arguments), *words)
+
+
+def test_wrong_use_of_the_whole_command(tmp_path):
+    ended = subprocess.run(
+        [sys.executable, SCRIPT, "--agents", "random", f"policy:{tmp_path}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert_refused((ended.returncode, ended.stdout, ended.stderr), "policy.json", str(tmp_path))
+
+
+def change_json(folder: Path, **changes: object) -> None:
+    path = folder / "policy.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def change_weights(folder: Path, change) -> None:
+    path = folder / "weights.safetensors"
+    weights = load_file(path)
+    change(weights)
+    save_file(weights, path)
+
+
+def truncate(folder: Path) -> None:
+    path = folder / "weights.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+DAMAGE = {
+    "truncated weights": (truncate, "weights.safetensors"),
+    "empty weights": (
+        lambda f: (f / "weights.safetensors").write_bytes(b""),
+        "weights.safetensors",
+    ),
+    "no weights": (lambda f: (f / "weights.safetensors").unlink(), "weights.safetensors"),
+    "no description": (lambda f: (f / "policy.json").unlink(), "policy.json"),
+    "garbage": (lambda f: (f / "policy.json").write_text("{]"), "policy.json"),
+    "bytes": (lambda f: (f / "policy.json").write_bytes(b"\xff\xfe\x00"), "policy.json"),
+    "a list": (lambda f: (f / "policy.json").write_text("[1]"), "policy.json"),
+    "another layout": (lambda f: change_json(f, layout_hash="0123456789abcdef"), "layout"),
+    "another format": (lambda f: change_json(f, format=99), "format"),
+    "another network": (
+        lambda f: change_json(f, network={"kind": "mlp", "hidden": [9]}),
+        "does not fit",
+    ),
+    "an unknown network": (lambda f: change_json(f, network={"kind": "gru"}), "gru"),
+    "a network of negative width": (
+        lambda f: change_json(f, network={"kind": "mlp", "hidden": [-8]}),
+        "policy.json",
+    ),
+    "wrong shapes": (
+        lambda f: change_weights(f, lambda w: w.update({"policy.0.bias": torch.zeros(9)})),
+        "policy.0.bias",
+    ),
+    "nan": (lambda f: change_weights(f, lambda w: w["value.2.bias"].fill_(np.nan)), "finite"),
+    "inf": (lambda f: change_weights(f, lambda w: w["policy.0.bias"].fill_(np.inf)), "finite"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_a_damaged_policy_is_told_in_one_line(evaluate, tmp_path, name):
+    damage, word = DAMAGE[name]
+    folder = make_policy(tmp_path / "policy")
+    damage(folder)
+    assert_refused(evaluate("--agents", f"policy:{folder}", "random"), word, str(tmp_path))
+
+
+def test_a_folder_for_results_that_cannot_be_made(evaluate, tmp_path):
+    """It is told before any game is played."""
+    file = tmp_path / "file"
+    file.write_text("here already")
+    for out in (file, file / "below", file / "below" / "deeper"):
+        ended = evaluate("--agents", "random", "greedy", "--games", 2, "--out", out)
+        assert_refused(ended, "--out", str(file))
+    ended = evaluate("--agents", "random", "greedy", "--players", "2,3", "--out", file)
+    assert_refused(ended, "--out", str(file))
+    assert file.read_text() == "here already"
+
+
+@pytest.mark.parametrize("kind", ["a folder that takes no files", "a folder in the way"])
+def test_results_that_cannot_be_written(evaluate, tmp_path, kind):
+    out = Path("/proc") if kind == "a folder that takes no files" else tmp_path
+    if out == tmp_path:
+        (tmp_path / "results.json" / "x").mkdir(parents=True)
+    assert out.is_dir()
+    code, _, err = evaluate("--agents", "random", "greedy", "--games", 2, "--out", out)
+    assert code == 2
+    assert err.count("\n") == 1
+    assert "--out" in err or str(out) in err
+
+
+def test_a_person_who_goes_away(evaluate):
+    """The input of a `human` ends: no traceback."""
+    code, _, err = evaluate("--agents", "human", "random", "--games", 2, "--threads", 1)
+    assert code == 2
+    assert err.startswith("evaluate.py: ")
+    assert "Traceback" not in err
+
+
+def test_help_names_what_there_is(evaluate):
+    code, out, err = evaluate("--help")
+    assert (code, err) == (0, "")
+    for option in ("--agents", "--ruleset", "--players", "--games", "--seed", "--out"):
+        assert option in out
+    for preset in PRESETS:
+        assert preset in out
+    assert os.linesep in out
