@@ -34,6 +34,7 @@ from agents.sb3_env import ThatsLifeVecEnv
 from agents.tournament import play_tournament
 from agents.training import Checkpoints, Run, TrainingError, make_model, read_metrics, win_shares
 from thatslife_env import Ruleset
+from thatslife_env.games import GAME
 
 torch.set_num_threads(1)
 
@@ -253,6 +254,19 @@ def test_an_evaluation_stands_at_the_step_of_the_weights_that_played(finished):
             assert lines[step][f"evaluation/win_share/{spec}"] == pytest.approx(share)
 
 
+@pytest.mark.learning
+def test_the_learning_rate_falls_linearly(finished, killed, train, tmp_path):
+    """From 1e-3 to 1e-5 over all steps, also where a run was resumed on the way."""
+    resumed = copy_of(killed[0], tmp_path / "run")
+    train("--resume", resumed)
+    expected = [1e-5 + (1e-3 - 1e-5) * (1 - k / 6) for k in range(1, 7)]
+    for folder, fewest in ((finished, 6), (resumed, 5)):
+        lines = read_metrics(folder / "metrics.jsonl")
+        rates = {line["train/learning_rate"] for line in lines if "train/learning_rate" in line}
+        assert len(rates) >= fewest
+        assert all(any(rate == pytest.approx(right) for right in expected) for rate in rates)
+
+
 def test_lines_that_a_later_segment_went_through_again_are_left_out(tmp_path):
     path = tmp_path / "metrics.jsonl"
     lines = [(1, 0), (2, 0), (3, 0), (2, 1), (3, 1), (4, 1), (4, 1), (4, 2), (5, 2)]
@@ -265,6 +279,42 @@ def test_lines_that_a_later_segment_went_through_again_are_left_out(tmp_path):
     assert kept == [(1, 0, 0), (2, 1, 3), (3, 1, 4), (4, 2, 7), (5, 2, 8)]
     assert training.last_segment(path) == 2
     assert training.last_segment(tmp_path / "missing.jsonl") == -1
+
+
+def test_every_setting_reaches_the_learner():
+    ppo = {
+        "n_envs": 7,
+        "n_steps": 11,
+        "batch_size": 13,
+        "n_epochs": 3,
+        "learning_rate": 3e-3,
+        "final_learning_rate": 1e-3,
+        "gamma": 0.97,
+        "gae_lambda": 0.8,
+        "clip_range": 0.15,
+        "ent_coef": 0.03,
+        "vf_coef": 0.7,
+        "max_grad_norm": 0.4,
+    }
+    network = {"kind": "mlp", "hidden": [9, 5], "activation": "tanh"}
+    config = Config.model_validate(
+        {"seed": 17, "ppo": ppo, "network": network, "game": {"ruleset": "full", "players": 5}}
+    )
+    assert set(ppo) == set(type(config.ppo).model_fields)
+    env = training.make_env(config)
+    model = make_model(config, env)
+    for name in ("n_envs", "n_steps", "batch_size", "n_epochs", "gamma", "gae_lambda", "ent_coef"):
+        assert getattr(model, name) == ppo[name], name
+    assert (model.vf_coef, model.max_grad_norm, model.seed) == (0.7, 0.4, 17)
+    assert model.clip_range(1.0) == 0.15
+    assert [model.lr_schedule(left) for left in (1, 0.5, 0)] == pytest.approx([3e-3, 2e-3, 1e-3])
+    assert model.device.type == "cpu"
+    layers = [type(layer).__name__ for layer in model.policy.network.policy]
+    assert layers == ["Linear", "Tanh", "Linear", "Tanh", "Linear"]
+    assert [layer.out_features for layer in model.policy.network.value[::2]] == [9, 5, 1]
+    assert env.play.rulesets == [Ruleset.preset("full", players=5)]
+    env.reset()
+    assert env.play.games["stream"].tolist() == [draw64(17, i) for i in range(7)]
 
 
 # The same run again -----------------------------------------------------------------------------
@@ -706,7 +756,7 @@ def test_evaluation_plays_deals_that_training_never_does(finished, monkeypatch):
     held_out = {draw64(config.evaluation.seed, i) for i in range(2000)}
     assert not dealt & held_out
     games = load_file(finished / "checkpoints" / "step-000000001536" / "games.safetensors")
-    records = games["games"].reshape(-1).view(training.GAME)
+    records = games["games"].reshape(-1).view(GAME)
     assert records["stream"].tolist() == streams
     assert set(records["deal"].tolist()) <= dealt
     assert 1 < records["number"].max() < 2000
