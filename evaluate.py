@@ -6,6 +6,7 @@ python evaluate.py --agents greedy random mc:rollouts=30 --ruleset basic,full --
 import itertools
 import math
 import os
+import tempfile
 from pathlib import Path
 
 import agents
@@ -13,6 +14,8 @@ from agents.cli import Parser, UsageError, progress_bar, run, whole_number
 from agents.tournament import games_per_deal, play_tournament, plot, table, write_json
 from thatslife_env import PRESETS, Ruleset
 from thatslife_env.board import MAX_PLAYERS, MIN_PLAYERS
+
+RESULTS, PLOT = "results.json", "results.png"
 
 
 def main() -> None:
@@ -31,11 +34,11 @@ def main() -> None:
 
     if len(arguments.agents) < 2:
         raise UsageError("--agents: name at least two")
-    names = arguments.ruleset.split(",")
+    names = _listed("--ruleset", arguments.ruleset)
     for name in names:
         if name not in PRESETS:
             raise UsageError(f"--ruleset: unknown {name!r}; there are: {', '.join(PRESETS)}")
-    counts = [_players(text) for text in arguments.players.split(",")]
+    counts = [_players(text) for text in _listed("--players", arguments.players)]
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # batches run in threads, each computes alone
     players = [agents.make(spec) for spec in arguments.agents]
     settings = list(itertools.product(names, counts))
@@ -57,9 +60,18 @@ def main() -> None:
         results = tournament.to_json()
         print(table(results), end="\n\n")
         if folder is not None:
-            write_json(folder / "results.json", results)
-            plot(results, folder / "results.png")
+            write_json(folder / RESULTS, results)
+            plot(results, folder / PLOT)
             print(f"results in {folder}\n")
+
+
+def _listed(option: str, text: str) -> list[str]:
+    """What stands between commas, each once."""
+    parts = text.split(",")
+    for part in parts:
+        if parts.count(part) > 1:
+            raise UsageError(f"{option}: {part!r} stands twice")
+    return parts
 
 
 def _players(text: str) -> int:
@@ -75,8 +87,13 @@ def _folder(out: Path | None, ruleset: str, players: int, n_settings: int) -> Pa
     folder = out if n_settings == 1 else out / f"{ruleset}-{players}p"
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):  # so that no game is played in vain
+            pass
     except OSError as error:
         raise UsageError(f"--out: {folder}: {error.strerror}") from None
+    for name in (RESULTS, PLOT):
+        if (folder / name).is_dir():
+            raise UsageError(f"--out: {folder / name} is a folder")
     return folder
 
 

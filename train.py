@@ -97,11 +97,10 @@ def train(folder: Path, resume: bool) -> None:
     opponents = Opponents(config, model.policy.network, folder / "snapshots")
     segment = 0
     training = Run(folder, config, env, opponents)
-    if resume:
-        training.checkpoints.load(model, env, opponents)
-        segment = last_segment(folder / "metrics.jsonl") + 1
-    else:
+    if not (resume and training.checkpoints.load(model, env, opponents)):
         opponents.enter(env)
+    if resume:
+        segment = last_segment(folder / "metrics.jsonl") + 1
     model.set_logger(
         Logger(
             str(folder),
@@ -119,15 +118,13 @@ def train(folder: Path, resume: bool) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, ask_to_stop)
 
-    steps_left = config.total_steps - model.num_timesteps
     with progress_bar(str(folder), config.total_steps) as progress:
         progress(model.num_timesteps)
         training.progress = progress
-        if steps_left > 0:
-            model.learn(steps_left, training, reset_num_timesteps=False)
+        training.learn(model)
     minutes = (time.monotonic() - begin) / 60
-    if training.stop_asked:
-        print(f"stopped at step {model.num_timesteps}; go on by: train.py --resume {folder}")
+    if training.stopped_at is not None:
+        print(f"stopped at step {training.stopped_at}; go on by: train.py --resume {folder}")
         return
 
     about = {

@@ -68,9 +68,14 @@ class Agent(ABC):
 
         Returns:
             int64[M].
+
+        Raises:
+            ValueError: the keys have another type or number.
         """
         if isinstance(rng, np.random.Generator):
             rng = rng.integers(0, 2**64, len(states), np.uint64)
+        if rng.dtype != np.uint64 or rng.shape != (len(states),):
+            raise ValueError(f"keys must be uint64[{len(states)}], not {rng.dtype}{rng.shape}")
         return self.choose(states, rng)
 
     def __repr__(self) -> str:

@@ -22,6 +22,10 @@ class UsageError(ValueError):
     """Wrong use or bad input; the message is one line that says what and where."""
 
 
+class FailedError(RuntimeError):
+    """The work could not be done, though nothing was asked wrongly; the message names the cause."""
+
+
 class Parser(argparse.ArgumentParser):
     """An ArgumentParser that tells what is wrong in one line."""
 
@@ -32,12 +36,18 @@ class Parser(argparse.ArgumentParser):
 
 
 def run(main: Callable[[], None], program: str) -> NoReturn:
-    """Run a command and exit: bad input becomes one line and exit code 2."""
+    """Run a command and exit: bad input and failures become one line and exit code 2 or 1."""
     try:
         main()
     except (UsageError, AgentError, MissingExtraError, PositionError, RecordError) as error:
         print(f"{program}: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(WRONG_USE)
+    except EOFError:
+        print(f"{program}: the input has ended", file=sys.stderr)
+        sys.exit(WRONG_USE)
+    except FailedError as error:
+        print(f"{program}: {' '.join(str(error).split())}", file=sys.stderr)
+        sys.exit(1)
     except KeyboardInterrupt:
         print(f"{program}: interrupted", file=sys.stderr)
         sys.exit(130)

@@ -163,6 +163,11 @@ class Config(Section):
                 "ppo.batch_size: must be at most n_envs x n_steps = "
                 f"{self.ppo.n_envs * self.ppo.n_steps}, not {self.ppo.batch_size}"
             )
+        if self.ppo.n_envs * self.ppo.n_steps % self.ppo.batch_size == 1:
+            raise ValueError(
+                "ppo.batch_size: n_envs x n_steps must not leave a batch of one decision, whose "
+                f"advantage cannot be normalised; not {self.ppo.batch_size}"
+            )
         return self
 
 

@@ -83,7 +83,7 @@ def make_network(description: Mapping[str, Any]) -> MlpNetwork:
     """
     options = dict(description)
     kind = options.pop("kind", None)
-    if kind not in NETWORKS:
+    if not isinstance(kind, str) or kind not in NETWORKS:
         raise ValueError(f"unknown network {kind!r}; there are: {', '.join(NETWORKS)}")
     try:
         return NETWORKS[kind](**options)

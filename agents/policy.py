@@ -8,10 +8,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from agents.base import AgentError
+from agents.config import NetworkSection
 from agents.networks import MlpNetwork, NetworkAgent, make_network
 from thatslife_env.observation import LAYOUT_HASH
 
@@ -60,29 +62,30 @@ def load_policy(folder: Path) -> tuple[MlpNetwork, dict[str, Any]]:
         raise AgentError(f"{described}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
         raise AgentError(f"{described}: not JSON: {error}") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
+    if not isinstance(content, dict) or repr(content.get("format")) != repr(FORMAT):
         raise AgentError(f"{described}: not a policy of format {FORMAT}")
     if content.get("layout_hash") != LAYOUT_HASH:
         raise AgentError(
             f"{described}: made for observations of layout {content.get('layout_hash')!r}; "
             f"this version has {LAYOUT_HASH!r}"
         )
-    if not isinstance(content.get("network"), dict):
-        raise AgentError(f"{described}: 'network' is missing")
     try:
-        network = make_network(content["network"])
-    except ValueError as error:
-        raise AgentError(f"{described}: {error}") from None
+        description = NetworkSection.model_validate(content.get("network"))
+    except ValidationError as errors:
+        first = errors.errors()[0]
+        place = ".".join(str(part) for part in ("network", *first["loc"]))
+        raise AgentError(f"{described}: {place}: {first['msg']}") from None
+    network = make_network(description.model_dump())
     try:
         weights = load_file(weights_file)
     except OSError as error:
         raise AgentError(f"{weights_file}: {error.strerror or error}") from None
     except SafetensorError as error:
         raise AgentError(f"{weights_file}: damaged: {error}") from None
-    expected = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
-    found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    expected = {name: (t.dtype, tuple(t.shape)) for name, t in network.state_dict().items()}
+    found = {name: (t.dtype, tuple(t.shape)) for name, t in weights.items()}
     if found != expected:
-        wrong = sorted(set(found.items()) ^ set(expected.items()))[0][0]
+        wrong = min(name for name, _ in found.items() ^ expected.items())
         raise AgentError(f"{weights_file}: {wrong!r} does not fit the network of {DESCRIPTION}")
     for name, tensor in weights.items():
         if not tensor.isfinite().all():
@@ -109,9 +112,12 @@ def find_policy(path: str) -> Path:
             )
         return shipped / name
     folder = Path(path)
-    for candidate in (folder, folder / "policy"):
-        if (candidate / DESCRIPTION).is_file():
-            return candidate
+    try:
+        for candidate in (folder, folder / "policy"):
+            if (candidate / DESCRIPTION).is_file():
+                return candidate
+    except (OSError, ValueError) as error:  # a name too long, or with a zero byte
+        raise AgentError(f"no policy at {path!r}: {error}") from None
     raise AgentError(
         f"no policy at {path!r}: there is no {DESCRIPTION} in it or in its folder policy/"
     )

@@ -34,8 +34,20 @@ class Kind:
     takes_path: bool = False
 
 
+def _count(text: str) -> int:
+    """A number of games: 1 to a million.
+
+    Raises:
+        ValueError: it is not.
+    """
+    number = int(text)
+    if not 1 <= number <= 1_000_000:
+        raise ValueError(text)
+    return number
+
+
 def _build_policy(name: str, seed: int, path: str) -> Agent:
-    require("torch", "safetensors", extra="train")
+    require("torch", "safetensors", "pydantic", "yaml", extra="train")
     from agents.policy import PolicyAgent
 
     return PolicyAgent(name, seed, path)
@@ -48,7 +60,7 @@ KINDS: dict[str, Kind] = {
         "mc:rollouts=N | mc:playouts=N",
         "flat Monte Carlo: N random games for each action, or in all",
         MonteCarlo,
-        {"rollouts": int, "playouts": int},
+        {"rollouts": _count, "playouts": _count},
     ),
     "policy": Kind(
         "policy:PATH",
@@ -72,7 +84,8 @@ def make(spec: str, seed: int = 0) -> Agent:
             message lists what
             there is.
     """
-    name, colon, rest = spec.strip().partition(":")
+    spec = spec.strip()
+    name, colon, rest = spec.partition(":")
     kind = KINDS.get(name)
     if kind is None:
         known = ", ".join(kind.usage for kind in KINDS.values())

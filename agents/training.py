@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +29,7 @@ from torch import nn
 import agents
 from agents.arena import deal_seeds, play_games
 from agents.base import Agent
-from agents.cli import UsageError
+from agents.cli import FailedError, UsageError
 from agents.config import SELF, SNAPSHOTS, Config
 from agents.networks import MlpNetwork, NetworkAgent, make_network
 from agents.sb3_env import ThatsLifeVecEnv
@@ -246,7 +247,12 @@ class Checkpoints:
             shutil.rmtree(stale)
         target = self._folder / f"step-{model.num_timesteps:012d}"
         if target.exists():
-            return
+            try:
+                _read_checkpoint(target)
+            except UsageError:
+                shutil.rmtree(target)  # damaged
+            else:
+                return
         part = self._folder / f".{target.name}.part"
         part.mkdir()
         _write_arrays(part / "weights.safetensors", _weights(model.policy.network))
@@ -280,24 +286,29 @@ class Checkpoints:
     def _all(self) -> list[Path]:
         return sorted(self._folder.glob("step-*"))
 
-    def load(self, model: MaskablePPO, env: ThatsLifeVecEnv, opponents: Opponents) -> None:
+    def load(self, model: MaskablePPO, env: ThatsLifeVecEnv, opponents: Opponents) -> bool:
         """Put a fresh model, its games and opponents where the latest checkpoint was.
 
+        A damaged checkpoint is left out, with a line on stderr, for the one before.
+
+        Returns:
+            Whether there was a checkpoint; a run that ended before its first has none.
+
         Raises:
-            UsageError: there is no checkpoint that can be read.
+            UsageError: there are checkpoints, but none can be read.
         """
         found = self._all()
-        if not found:
-            raise UsageError(f"{self._folder}: there is no checkpoint")
         for folder in reversed(found):
             try:
-                read = _read_checkpoint(folder)
+                _restore(*_read_checkpoint(folder), model, env, opponents)
+                return True
             except UsageError as error:
                 print(f"checkpoint left out: {error}", file=sys.stderr)
-                continue
-            _restore(*read, model, env, opponents)
-            return
-        raise UsageError(f"{self._folder}: no checkpoint can be read")
+            except (KeyError, TypeError, ValueError, RuntimeError) as error:
+                print(f"checkpoint left out: {folder}: does not fit: {error}", file=sys.stderr)
+        if found:
+            raise UsageError(f"{self._folder}: no checkpoint can be read")
+        return False
 
 
 _CHECKPOINT_ARRAYS = ("weights", "optimizer", "games", "chance")
@@ -310,7 +321,8 @@ def _read_checkpoint(folder: Path) -> tuple[dict[str, Any], dict[str, dict[str, 
         raise UsageError(f"{folder / 'state.json'}: {error.strerror}") from None
     except ValueError as error:
         raise UsageError(f"{folder / 'state.json'}: damaged: {error}") from None
-    if state.get("format") != CHECKPOINT_FORMAT or state.get("layout_hash") != LAYOUT_HASH:
+    expected = {"format": CHECKPOINT_FORMAT, "layout_hash": LAYOUT_HASH}
+    if not isinstance(state, dict) or {key: state.get(key) for key in expected} != expected:
         raise UsageError(f"{folder}: made by another version of this program")
     return state, {
         name: _read_arrays(folder / f"{name}.safetensors") for name in _CHECKPOINT_ARRAYS
@@ -365,11 +377,14 @@ class JsonLines(KVWriter):
     """Writes each of SB3's log entries as a line of `metrics.jsonl`.
 
     Args:
-        path: lines are added at its end.
+        path: lines are added at its end, in place of a line that a kill has cut short.
         segment: number of this part of the run: 0, and one more for each resume.
     """
 
     def __init__(self, path: Path, segment: int) -> None:
+        if path.exists():
+            whole, newline, _ = path.read_bytes().rpartition(b"\n")
+            os.truncate(path, len(whole + newline))
         self._file = path.open("a", encoding="utf-8")
         self._segment = segment
 
@@ -378,7 +393,8 @@ class JsonLines(KVWriter):
     ) -> None:
         """Add a line."""
         line: dict[str, Any] = {"step": step, "segment": self._segment}
-        line |= {key: float(value) for key, value in sorted(key_values.items())}
+        for key, value in sorted(key_values.items()):
+            line[key] = float(value) if np.isfinite(value) else None
         self._file.write(json.dumps(line) + "\n")
         self._file.flush()
 
@@ -389,8 +405,13 @@ class JsonLines(KVWriter):
 
 def last_segment(path: Path) -> int:
     """The number of the last segment that wrote a line; -1 if there is no line."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    return max((json.loads(line)["segment"] for line in lines), default=-1)
+    return max((line["segment"] for line in _metrics(path)), default=-1)
+
+
+def _metrics(path: Path) -> list[dict[str, Any]]:
+    """All whole lines of `metrics.jsonl`."""
+    lines = path.read_text(encoding="utf-8").split("\n")[:-1] if path.exists() else []
+    return [json.loads(line) for line in lines]
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
@@ -398,9 +419,8 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
 
     Lines of a segment from steps that a later one went through again are left out.
     """
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     kept: list[dict[str, Any]] = []
-    for line in lines:
+    for line in _metrics(path):
         while kept and kept[-1]["step"] >= line["step"] and kept[-1]["segment"] < line["segment"]:
             kept.pop()
         kept.append(line)
@@ -410,7 +430,7 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
 # The run ----------------------------------------------------------------------------------------
 
 
-class TrainingError(RuntimeError):
+class TrainingError(FailedError):
     """The run cannot go on; the message names the cause."""
 
 
@@ -426,7 +446,6 @@ class Run(BaseCallback):
     """
 
     EVALUATION: ClassVar[str] = "evaluation/win_share/"
-    TRAINING: ClassVar[str] = "games/win_share/"
 
     def __init__(
         self,
@@ -443,46 +462,56 @@ class Run(BaseCallback):
         self.opponents = opponents
         self.checkpoints = Checkpoints(folder / "checkpoints")
         self.stop_asked = False
-        self._stopping = False
+        self.stopped_at: int | None = None
         self.progress = progress
         self._last_step = 0
+        self._last_time = 0.0
         self._games: dict[str, list[float]] = defaultdict(list)
+
+    def learn(self, model: MaskablePPO) -> None:
+        """Train until the steps of the config are done, or `stop_asked` is set.
+
+        Raises:
+            TrainingError: the weights are no longer finite.
+        """
+        steps_left = self.config.total_steps - model.num_timesteps
+        if steps_left <= 0:
+            return
+        try:
+            model.learn(steps_left, self, log_interval=None, reset_num_timesteps=False)
+        except ValueError:
+            self._check_finite()  # torch's distributions refuse what is not a number
+            raise
 
     def _on_training_start(self) -> None:
         self._last_step = self.num_timesteps
+        self._last_time = time.monotonic()
 
     def _on_rollout_start(self) -> None:
-        if self.num_timesteps > self._last_step:
-            self._between_updates()
-        self._stopping = self.stop_asked
-        if self._stopping:
+        self._between_updates()
+        if self.stop_asked:
+            self.stopped_at = self.num_timesteps
             self.checkpoints.save(self.model, self.env, self.opponents)
 
     def _on_step(self) -> bool:
         for info in self.locals["infos"]:
             if "game" in info:
                 self._count(info)
-        return not self._stopping
-
-    def _on_rollout_end(self) -> None:
-        for name, shares in self._games.items():
-            self.logger.record(f"{self.TRAINING}{name}", np.mean(shares))
-        self._games.clear()
+        return self.stopped_at is None
 
     def _on_training_end(self) -> None:
-        if self.num_timesteps > self._last_step and not self._stopping:
+        if self.stopped_at is None:
             self._between_updates()
-        if not self._stopping:
             self.checkpoints.save(self.model, self.env, self.opponents)
-            self.logger.dump(self.num_timesteps)
-            self._draw()
 
     def _count(self, info: dict[str, Any]) -> None:
         """Note the learner's win share against each opponent in a finished game."""
+        self._games["return"].append(info["episode"]["r"])
+        self._games["decisions"].append(info["episode"]["l"])
         share = float(info["game"]["win_share"][info["seat"]])
         for number in {int(number) for number in info["lineup"][: info["game"]["players"]]}:
             if number >= 0:
-                self._games[self.name_of(number)].append(share)
+                self._games[f"win_share/{self.name_of(number)}"].append(share)
 
     def name_of(self, number: int) -> str:
         """The name of an opponent by its number in the games."""
@@ -494,9 +523,12 @@ class Run(BaseCallback):
 
     def _between_updates(self) -> None:
         before, now = self._last_step, self.num_timesteps
+        if now == before:
+            return
         self._last_step = now
         self.progress(now - before)
         self._check_finite()
+        self._record(now - before)
 
         def due(every: int) -> bool:
             return now // every > before // every
@@ -504,17 +536,31 @@ class Run(BaseCallback):
         if SNAPSHOTS in self.config.opponents and due(self.config.snapshots.every):
             self.opponents.add_snapshot(now)
             self.opponents.enter(self.env)
-        if due(self.config.evaluation.every) or now >= self.config.total_steps:
+        evaluates = due(self.config.evaluation.every) or now >= self.config.total_steps
+        if evaluates:
             self._evaluate()
+        self.logger.dump(now)
+        if evaluates:
+            metrics = read_metrics(self.folder / "metrics.jsonl")
+            plot_curve(metrics, self.config, self.folder / "curve.png")
         if due(self.config.checkpoint_every):
             self.checkpoints.save(self.model, self.env, self.opponents)
+
+    def _record(self, n_steps: int) -> None:
+        """Note the games that ended since the last update, and the speed."""
+        for name, values in self._games.items():
+            self.logger.record(f"games/{name}", np.mean(values))
+        self._games.clear()
+        now = time.monotonic()
+        self.logger.record("time/steps_per_second", n_steps / (now - self._last_time))
+        self._last_time = now
 
     def _check_finite(self) -> None:
         for name, weights in self.model.policy.network.state_dict().items():
             if not weights.isfinite().all():
                 raise TrainingError(
-                    f"step {self.num_timesteps}: the weights {name!r} are no longer finite; "
-                    f"--resume goes on from the last checkpoint in {self.folder / 'checkpoints'}"
+                    f"step {self.num_timesteps}: the weights {name!r} are no longer finite, the "
+                    f"loss has diverged; checkpoints so far are in {self.folder / 'checkpoints'}"
                 )
 
     def _evaluate(self) -> None:
@@ -526,12 +572,6 @@ class Run(BaseCallback):
             low, high = bootstrap(shares, settings.seed % 2**32)
             self.logger.record(f"evaluation/low/{spec}", low)
             self.logger.record(f"evaluation/high/{spec}", high)
-        self._draw()
-
-    def _draw(self) -> None:
-        metrics = self.folder / "metrics.jsonl"
-        if metrics.exists():
-            plot_curve(read_metrics(metrics), self.config, self.folder / "curve.png")
 
 
 def win_shares(

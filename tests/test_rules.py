@@ -901,6 +901,12 @@ def test_extreme_towers():
     assert points([-10] * 32, "standard") == points([-10] * 32, "expert") == -320
     assert points([-10, L] * 16, "standard") == points([-10, L] * 16, "expert") == 160
     assert points([8, L] * 16, "expert") == -128
+    for seat in range(6):  # wherever the tower stands
+        owned: list[list] = [[] for _ in range(6)]
+        owned[seat] = [-1] * 31 + [5]
+        for scoring in ("standard", "expert"):
+            full = at([], [[0]] * 6, towers=owned, scoring=scoring)
+            assert full.scores() == [-26 if other == seat else 0 for other in range(6)]
     # even one point more is worth more than thirty lucky tiles fewer
     close = at([], [[0], [0]], towers=[[L] * 30 + [8], [7]])
     assert (close.scores(), close.winners()) == ([8, 7], [0])
