@@ -8,7 +8,7 @@ READY := $(VENV)/ready
 .PHONY: help setup test test-slow check demo clean
 
 help:
-	@echo "make demo       set up from nothing, train, evaluate, export; shows what it did"
+	@echo "make demo       set up from nothing, train, evaluate; shows what it did"
 	@echo "make test       set up from nothing, then every check"
 	@echo "make test-slow  the long forms of the tests"
 	@echo "make clean      remove .venv and caches"
@@ -33,13 +33,13 @@ test-slow: setup
 	THATSLIFE_SLOW=1 $(RUN) -m pytest --numprocesses 2
 
 # Trains a player of the basic game for two, compares it, and says where everything is.
+DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 demo: setup
-	rm -rf runs/demo
-	$(RUN) train.py --config configs/demo.yaml --run runs/demo
-	$(RUN) evaluate.py --agents policy:runs/demo greedy random mc:rollouts=30 --games 2000 --out runs/demo/evaluation
-	@echo "policy:  runs/demo/policy (weights as safetensors, policy.json); name it policy:runs/demo"
-	@echo "curve:   runs/demo/curve.png"
-	@echo "results: runs/demo/evaluation/results.json, results.png"
+	$(RUN) train.py --config configs/demo.yaml --run $(DEMO)
+	$(RUN) evaluate.py --agents policy:$(DEMO) greedy random mc:rollouts=30 --games 2000 --out $(DEMO)/evaluation
+	@echo "policy:  $(DEMO)/policy (weights as safetensors, policy.json); its spec is policy:$(DEMO)"
+	@echo "curve:   $(DEMO)/curve.png"
+	@echo "results: $(DEMO)/evaluation/results.json, results.png"
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import agents
 from agents.cli import Parser, UsageError, progress_bar, run, whole_number
-from agents.tournament import games_per_deal, play_tournament, plot, table, write_json
+from agents.extras import require
+from agents.files import write_json
+from agents.tournament import games_per_deal, play_tournament, plot, table
 from thatslife_env import PRESETS, Ruleset
 from thatslife_env.board import MAX_PLAYERS, MIN_PLAYERS
 
@@ -39,6 +41,10 @@ def main() -> None:
         if name not in PRESETS:
             raise UsageError(f"--ruleset: unknown {name!r}; there are: {', '.join(PRESETS)}")
     counts = [_players(text) for text in _listed("--players", arguments.players)]
+    for spec in arguments.agents:
+        if spec.strip() == "human":
+            raise UsageError("--agents: a person, 'human', cannot be asked thousands of times")
+    require("rich", "matplotlib", extra="train")
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # batches run in threads, each computes alone
     players = [agents.make(spec) for spec in arguments.agents]
     settings = list(itertools.product(names, counts))

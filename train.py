@@ -15,6 +15,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported; `thre
 
 from agents.cli import Parser, UsageError, progress_bar, run
 from agents.extras import require
+from agents.files import write_json, write_text
 
 
 def main() -> None:
@@ -63,7 +64,7 @@ def start(folder: Path, config_file: Path, changes: list[str]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
             raise UsageError(f"{folder}: is not empty; go on with it by --resume, or name another")
-        (folder / "config.yaml").write_text(to_yaml(config), encoding="utf-8")
+        write_text(folder / "config.yaml", to_yaml(config))
     except OSError as error:
         raise UsageError(f"{folder}: {error.strerror}") from None
 
@@ -76,7 +77,7 @@ def train(folder: Path, resume: bool) -> None:
     from agents import make
     from agents.config import load_config
     from agents.policy import save_policy
-    from agents.tournament import play_tournament, plot, table, write_json
+    from agents.tournament import play_tournament, plot, table
     from agents.training import (
         JsonLines,
         Opponents,
@@ -115,13 +116,15 @@ def train(folder: Path, resume: bool) -> None:
         training.stop_asked = True
         signal.signal(number, signal.SIG_DFL)  # the second time ends at once
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, ask_to_stop)
-
+    handlers = {
+        number: signal.signal(number, ask_to_stop) for number in (signal.SIGINT, signal.SIGTERM)
+    }
     with progress_bar(str(folder), config.total_steps) as progress:
         progress(model.num_timesteps)
         training.progress = progress
         training.learn(model)
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
     minutes = (time.monotonic() - begin) / 60
     if training.stopped_at is not None:
         print(f"stopped at step {training.stopped_at}; go on by: train.py --resume {folder}")

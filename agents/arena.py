@@ -14,17 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.base import Agent
-from thatslife_env import IllegalMoveError, Position, Ruleset, njit
+from thatslife_env import Ruleset, njit
 from thatslife_env.board import MAX_PLAYERS, OVER, RULES, STATE
 from thatslife_env.games import (
     GAME,
+    as_actions,
     begin_deal,
     first_illegal,
     keys_of,
     proceed_all,
-    stream_seeds,
 )
-from thatslife_env.position import dice
+from thatslife_env.position import dice, illegal_move
 from thatslife_env.records import Game
 from thatslife_env.rewards import write_ranks
 from thatslife_env.rules import points as points_of
@@ -43,7 +43,7 @@ class Results:
         ranks: float64[G, 6], 1 is best, ties share the mean.
         decisions: int64[G], of all seats.
         actions: the decisions of each game in order, where they were asked for.
-        thinking: float64[A], seconds that each agent took.
+        thinking: float64[A], seconds of processor time that each agent took.
         decided: int64[A], decisions of each agent.
     """
 
@@ -54,11 +54,6 @@ class Results:
     actions: list[list[int]] | None
     thinking: npt.NDArray[np.float64]
     decided: npt.NDArray[np.int64]
-
-
-def deal_seeds(seed: int, n_deals: int) -> npt.NDArray[np.uint64]:
-    """The deals of an evaluation: `draw64(seed, i)`, uint64[n_deals]."""
-    return stream_seeds(seed, n_deals)
 
 
 def play_games(
@@ -153,11 +148,15 @@ def _play_batch(
             indices = running[to_act == which]
             keys = np.empty(len(indices), np.uint64)
             keys_of(games, indices, keys)
-            begin = time.perf_counter()
-            actions = agents[which].act_batch(states[indices], keys)
-            thinking[which] += time.perf_counter() - begin
+            begin = time.thread_time()
+            given = agents[which].act_batch(states[indices], keys)
+            thinking[which] += time.thread_time() - begin
             decided[which] += len(indices)
-            _check(agents[which], states, indices, actions)
+            actions = as_actions(given, len(indices), f"of the agent {agents[which].name}")
+            wrong = int(first_illegal(states, indices, actions))
+            if wrong >= 0:
+                who = f"of the agent {agents[which].name}"
+                raise illegal_move(states[indices[wrong]], actions[wrong], who)
             proceed_all(states, games, indices, actions)
             if actions_of is not None:
                 for index, action in zip(indices, actions, strict=True):
@@ -172,21 +171,6 @@ def _play_batch(
     return Results(
         points, win_shares, ranks, games["decisions"].copy(), actions_of, thinking, decided
     )
-
-
-def _check(
-    agent: Agent,
-    states: npt.NDArray[Any],
-    indices: npt.NDArray[np.int64],
-    actions: npt.NDArray[np.int64],
-) -> None:
-    wrong = int(first_illegal(states, indices, actions))
-    if wrong >= 0:
-        position = Position.from_state(states[indices[wrong]])
-        raise IllegalMoveError(
-            f"the agent {agent.name} played {actions[wrong]}, which is not legal; "
-            f"legal: {position.legal_actions()} in {position!r}"
-        )
 
 
 @njit

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thatslife_env import IllegalMoveError, Position
+from thatslife_env.board import OVER, ROLL
 from thatslife_env.position import check_seed
 from thatslife_env.rules import draw64
 
@@ -71,11 +72,15 @@ class Agent(ABC):
 
         Raises:
             ValueError: the keys have another type or number.
+            IllegalMoveError: there is nothing to decide in one of the states.
         """
         if isinstance(rng, np.random.Generator):
             rng = rng.integers(0, 2**64, len(states), np.uint64)
         if rng.dtype != np.uint64 or rng.shape != (len(states),):
             raise ValueError(f"keys must be uint64[{len(states)}], not {rng.dtype}{rng.shape}")
+        idle = np.flatnonzero((states["phase"] == ROLL) | (states["phase"] == OVER))
+        if len(idle):
+            raise IllegalMoveError(f"nothing to decide in state {idle[0]}")
         return self.choose(states, rng)
 
     def __repr__(self) -> str:

@@ -50,7 +50,7 @@ def run(main: Callable[[], None], program: str) -> NoReturn:
         sys.exit(1)
     except KeyboardInterrupt:
         print(f"{program}: interrupted", file=sys.stderr)
-        sys.exit(130)
+        sys.exit(1)
     sys.exit(0)
 
 

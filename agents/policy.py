@@ -14,6 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from agents.base import AgentError
 from agents.config import NetworkSection
+from agents.files import replacing, write_json
 from agents.networks import MlpNetwork, NetworkAgent, make_network
 from thatslife_env.observation import LAYOUT_HASH
 
@@ -25,24 +26,26 @@ WEIGHTS = "weights.safetensors"
 def save_policy(
     folder: Path, network: MlpNetwork, description: dict[str, Any], about: dict[str, Any]
 ) -> None:
-    """Write a policy folder.
+    """Write a policy folder, at once, in the place of what was there.
 
     Args:
-        folder: made if need be.
+        folder: where.
         network: whose weights.
         description: of the network, for `make_network`.
         about: free facts for people: what it was trained on and how long.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     weights = {name: tensor.contiguous() for name, tensor in network.state_dict().items()}
-    save_file(weights, folder / WEIGHTS)
     content = {
         "format": FORMAT,
         "layout_hash": LAYOUT_HASH,
         "network": description,
         "about": about,
     }
-    (folder / DESCRIPTION).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(folder) as part:
+        part.mkdir()
+        save_file(weights, part / WEIGHTS)
+        write_json(part / DESCRIPTION, content)
 
 
 def load_policy(folder: Path) -> tuple[MlpNetwork, dict[str, Any]]:
@@ -69,12 +72,16 @@ def load_policy(folder: Path) -> tuple[MlpNetwork, dict[str, Any]]:
             f"{described}: made for observations of layout {content.get('layout_hash')!r}; "
             f"this version has {LAYOUT_HASH!r}"
         )
+    described_network = content.get("network")
+    fields = set(NetworkSection.model_fields)
+    if not isinstance(described_network, dict) or set(described_network) != fields:
+        raise AgentError(f"{described}: network must have just {', '.join(sorted(fields))}")
     try:
-        description = NetworkSection.model_validate(content.get("network"))
+        description = NetworkSection.model_validate(described_network)
     except ValidationError as errors:
         first = errors.errors()[0]
         place = ".".join(str(part) for part in ("network", *first["loc"]))
-        raise AgentError(f"{described}: {place}: {first['msg']}") from None
+        raise AgentError(f"{described}: {place}: {first['msg']}, not {first['input']!r}") from None
     network = make_network(description.model_dump())
     try:
         weights = load_file(weights_file)

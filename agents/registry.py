@@ -35,13 +35,13 @@ class Kind:
 
 
 def _count(text: str) -> int:
-    """A number of games: 1 to a million.
+    """A number of games: 1 to a thousand million.
 
     Raises:
         ValueError: it is not.
     """
     number = int(text)
-    if not 1 <= number <= 1_000_000:
+    if not 1 <= number <= 10**9:
         raise ValueError(text)
     return number
 
@@ -84,12 +84,12 @@ def make(spec: str, seed: int = 0) -> Agent:
             message lists what
             there is.
     """
-    spec = spec.strip()
+    given, spec = spec, spec.strip()
     name, colon, rest = spec.partition(":")
     kind = KINDS.get(name)
     if kind is None:
         known = ", ".join(kind.usage for kind in KINDS.values())
-        raise AgentError(f"unknown agent {spec!r}; there are: {known}")
+        raise AgentError(f"unknown agent {given!r}; there are: {known}")
     if kind.takes_path:
         if not rest:
             raise AgentError(f"{spec!r}: a path is missing; usage: {kind.usage}")

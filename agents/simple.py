@@ -5,7 +5,7 @@ import numpy as np
 from agents.base import Actions, Agent, AgentError, Keys, States
 from thatslife_env import Position, njit, rules
 from thatslife_env.baselines import BASELINES, baseline_action, random_action
-from thatslife_env.board import MAX_PLAYERS, N_ACTIONS, OVER, ROLL, STATE
+from thatslife_env.board import DIE_FACES, MAX_PLAYERS, N_ACTIONS, OVER, ROLL, STATE
 from thatslife_env.rules import Int, State
 
 
@@ -126,7 +126,7 @@ def play_out(state: State, seed: np.uint64) -> None:
     """Play a state to its end, rolls and moves uniformly random from `seed`."""
     k = np.uint64(0)
     one = np.uint64(1)
-    faces = np.uint64(6)
+    faces = np.uint64(DIE_FACES)
     while state["phase"] != OVER:
         if state["phase"] == ROLL:
             rules.roll(state, np.int64(rules.draw(seed, k, faces)) + 1)

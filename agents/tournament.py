@@ -5,8 +5,6 @@ each seat that A can take, then, with more than two players, once for each that 
 """
 
 import itertools
-import json
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from agents.arena import Results, deal_seeds, play_games
+from agents.arena import Results, play_games
 from agents.base import Agent
 from agents.extras import require
-from thatslife_env import Ruleset
+from thatslife_env import Position, Ruleset
+from thatslife_env.games import stream_seeds
 
 N_RESAMPLES = 2000  # of the bootstrap
 LEVEL = 0.95  # of its intervals
@@ -134,30 +133,59 @@ def play_tournament(
     """
     players = ruleset.players
     n_deals = -(-games // games_per_deal(players))
-    seeds = np.repeat(deal_seeds(seed, n_deals), players)
+    seeds = stream_seeds(seed, n_deals)
+    for agent in agents:  # compile and load before the clocks run
+        opening = Position.deal(ruleset, 0).roll(1)
+        agent.act_batch(opening.state, np.zeros(1, np.uint64))
     duels = []
     thinking, decided = np.zeros(len(agents)), np.zeros(len(agents), np.int64)
-
-    def tally(results: Results) -> None:
-        np.add(thinking, results.thinking, out=thinking)
-        np.add(decided, results.decided, out=decided)
-
     for a, b in itertools.combinations(range(len(agents)), 2):
-        lineups = _lineups(a, b, players, n_deals)
-        results = play_games(agents, ruleset, seeds, lineups, threads=threads, progress=progress)
-        tally(results)
-        duels.append(_duel(a, b, results, lineups, n_deals))
-        if players > 2:
-            lineups = _lineups(b, a, players, n_deals)
-            results = play_games(
-                agents, ruleset, seeds, lineups, threads=threads, progress=progress
+        duel, results = play_duel(agents, a, b, ruleset, seeds, threads=threads, progress=progress)
+        thinking += results.thinking
+        decided += results.decided
+        if players == 2:  # the other seat of the same games
+            reverse = _duel(b, a, results, _lineups(a, b, players, n_deals), n_deals)
+        else:
+            reverse, results = play_duel(
+                agents, b, a, ruleset, seeds, threads=threads, progress=progress
             )
-            tally(results)
-        duels.append(_duel(b, a, results, lineups, n_deals))
+            thinking += results.thinking
+            decided += results.decided
+        duels += [duel, reverse]
     per_decision = [float(ms) for ms in 1000 * thinking / np.maximum(decided, 1)]
     specs = [agent.name for agent in agents]
     games = n_deals * games_per_deal(players)
     return Tournament(specs, ruleset_name, players, games, seed, duels, per_decision)
+
+
+def play_duel(
+    agents: Sequence[Agent],
+    a: int,
+    b: int,
+    ruleset: Ruleset,
+    seeds: npt.NDArray[np.uint64],
+    *,
+    threads: int = 1,
+    progress: Callable[[int], None] = lambda n_games: None,
+) -> tuple[Duel, Results]:
+    """Play one seat of `a` against `b` on the others, every deal from every seat.
+
+    Args:
+        agents: of whom `a` and `b` are indices.
+        a: in one seat.
+        b: in the others.
+        ruleset: what is played.
+        seeds: uint64[D], the deals.
+        threads: see `play_games`.
+        progress: see `play_games`.
+
+    Returns:
+        The duel, and the results of its games: seat 0 of `a`, seat 1, ..., deal by deal.
+    """
+    lineups = _lineups(a, b, ruleset.players, len(seeds))
+    games = np.repeat(seeds, ruleset.players)
+    results = play_games(agents, ruleset, games, lineups, threads=threads, progress=progress)
+    return _duel(a, b, results, lineups, len(seeds)), results
 
 
 def _lineups(one: int, others: int, players: int, n_deals: int) -> npt.NDArray[np.int64]:
@@ -170,7 +198,6 @@ def _duel(a: int, b: int, results: Results, lineups: npt.NDArray[np.int64], n_de
     """The results of the seats that `a` took."""
     players = lineups.shape[1]
     games = np.arange(len(lineups))
-    # with two players the games of (a, b) serve for (b, a) too: the other seat, deal by deal
     seats = np.argmax(lineups == a, axis=1)
 
     def per_deal(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -204,13 +231,6 @@ def bootstrap(values: npt.NDArray[np.float64], seed: int) -> list[float]:
     means = drawn @ distinct / n_deals
     tail = (1 - LEVEL) / 2
     return [float(end) for end in np.quantile(means, [tail, 1 - tail])]
-
-
-def write_json(path: Path, content: Any) -> None:
-    """Write a JSON file at once: it is whole or not there."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    os.replace(part, path)
 
 
 def table(results: dict[str, Any]) -> str:

@@ -27,13 +27,16 @@ from stable_baselines3.common.logger import KVWriter
 from torch import nn
 
 import agents
-from agents.arena import deal_seeds, play_games
 from agents.base import Agent
 from agents.cli import FailedError, UsageError
 from agents.config import SELF, SNAPSHOTS, Config
+from agents.files import replacing, write_json
 from agents.networks import MlpNetwork, NetworkAgent, make_network
 from agents.sb3_env import ThatsLifeVecEnv
-from agents.tournament import bootstrap
+from agents.tournament import bootstrap, play_duel
+from thatslife_env import Position
+from thatslife_env.board import STATE
+from thatslife_env.games import FIRST_OUTSIDE, GAME, LEARNER, stream_seeds
 from thatslife_env.observation import LAYOUT_HASH
 
 CHECKPOINT_FORMAT = 1
@@ -175,7 +178,8 @@ def make_model(config: Config, env: ThatsLifeVecEnv) -> MaskablePPO:
         n_steps=ppo.n_steps,
         batch_size=ppo.batch_size,
         n_epochs=ppo.n_epochs,
-        learning_rate=lambda remaining: last + (first - last) * remaining,
+        # the last update may begin beyond the steps asked for
+        learning_rate=lambda remaining: last + (first - last) * max(remaining, 0.0),
         gamma=ppo.gamma,
         gae_lambda=ppo.gae_lambda,
         clip_range=ppo.clip_range,
@@ -200,11 +204,9 @@ def _load_weights(network: MlpNetwork, arrays: dict[str, npt.NDArray[Any]]) -> N
 
 
 def _write_arrays(path: Path, arrays: dict[str, npt.NDArray[Any]]) -> None:
-    """Write a safetensors file at once: it is whole or not there."""
-    part = path.with_name(f".{path.name}.part")
-    save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, part)
-    _sync(part)
-    os.replace(part, path)
+    """Write a safetensors file at once."""
+    with replacing(path) as part:
+        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, part)
 
 
 def _as_numbers(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -219,15 +221,6 @@ def _read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
         raise UsageError(f"{path}: {error.strerror or error}") from None
     except SafetensorError as error:
         raise UsageError(f"{path}: damaged: {error}") from None
-
-
-def _sync(path: Path) -> None:
-    """Have what was written to a file or folder on the disk before going on."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 class Checkpoints:
@@ -250,17 +243,21 @@ class Checkpoints:
             try:
                 _read_checkpoint(target)
             except UsageError:
-                shutil.rmtree(target)  # damaged
+                pass  # damaged: it is written anew
             else:
                 return
-        part = self._folder / f".{target.name}.part"
-        part.mkdir()
+        with replacing(target) as part:
+            part.mkdir()
+            self._write(part, model, env, opponents)
+        for old in self._all()[:-CHECKPOINTS_KEPT]:
+            shutil.rmtree(old)
+
+    def _write(
+        self, part: Path, model: MaskablePPO, env: ThatsLifeVecEnv, opponents: Opponents
+    ) -> None:
         _write_arrays(part / "weights.safetensors", _weights(model.policy.network))
         _write_arrays(part / "optimizer.safetensors", _optimizer_state(model.policy.optimizer))
-        games = {name: _as_numbers(array) for name, array in env.play.arrays().items()}
-        games["episode_starts"] = np.asarray(model._last_episode_starts, np.uint8)
-        games |= {"returns": env.returns, "lengths": env.lengths}
-        _write_arrays(part / "games.safetensors", games)
+        _write_arrays(part / "games.safetensors", _game_arrays(model, env))
         # SB3 draws from NumPy's global generator
         _, words, position, has_gauss, gauss = np.random.get_state(legacy=True)  # noqa: NPY002
         chance: dict[str, npt.NDArray[Any]] = {
@@ -268,20 +265,13 @@ class Checkpoints:
             "numpy": np.asarray(words),
         }
         _write_arrays(part / "chance.safetensors", chance)
-        state = {
-            "format": CHECKPOINT_FORMAT,
-            "layout_hash": LAYOUT_HASH,
+        state = _versions() | {
             "num_timesteps": model.num_timesteps,
             "n_updates": model._n_updates,
             "roster": opponents.roster,
             "numpy": [int(position), int(has_gauss), float(gauss)],
         }
-        (part / "state.json").write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
-        _sync(part / "state.json")
-        os.replace(part, target)
-        _sync(self._folder)
-        for old in self._all()[:-CHECKPOINTS_KEPT]:
-            shutil.rmtree(old)
+        write_json(part / "state.json", state)
 
     def _all(self) -> list[Path]:
         return sorted(self._folder.glob("step-*"))
@@ -297,18 +287,37 @@ class Checkpoints:
         Raises:
             UsageError: there are checkpoints, but none can be read.
         """
-        found = self._all()
-        for folder in reversed(found):
+        left_out: list[str] = []
+        for folder in reversed(self._all()):
             try:
                 _restore(*_read_checkpoint(folder), model, env, opponents)
-                return True
             except UsageError as error:
-                print(f"checkpoint left out: {error}", file=sys.stderr)
+                left_out.append(str(error))
             except (KeyError, TypeError, ValueError, RuntimeError) as error:
-                print(f"checkpoint left out: {folder}: does not fit: {error}", file=sys.stderr)
-        if found:
-            raise UsageError(f"{self._folder}: no checkpoint can be read")
+                left_out.append(f"{folder}: does not fit: {error}")
+            else:
+                for reason in left_out:
+                    print(f"checkpoint left out: {reason}", file=sys.stderr)
+                return True
+        if left_out:
+            raise UsageError(f"no checkpoint can be read: {left_out[0]}")
         return False
+
+
+def _versions() -> dict[str, Any]:
+    """What a checkpoint must agree with: its own format, observations, and records of games."""
+    return {
+        "format": CHECKPOINT_FORMAT,
+        "layout_hash": LAYOUT_HASH,
+        "records": repr((STATE.descr, GAME.descr)),
+    }
+
+
+def _game_arrays(model: MaskablePPO, env: ThatsLifeVecEnv) -> dict[str, npt.NDArray[Any]]:
+    """The games in progress; records as rows of bytes, which safetensors can hold."""
+    arrays = {name: _as_numbers(array) for name, array in env.play.arrays().items()}
+    starts = np.asarray(model._last_episode_starts, np.uint8)
+    return arrays | {"returns": env.returns, "lengths": env.lengths, "episode_starts": starts}
 
 
 _CHECKPOINT_ARRAYS = ("weights", "optimizer", "games", "chance")
@@ -321,8 +330,9 @@ def _read_checkpoint(folder: Path) -> tuple[dict[str, Any], dict[str, dict[str, 
         raise UsageError(f"{folder / 'state.json'}: {error.strerror}") from None
     except ValueError as error:
         raise UsageError(f"{folder / 'state.json'}: damaged: {error}") from None
-    expected = {"format": CHECKPOINT_FORMAT, "layout_hash": LAYOUT_HASH}
-    if not isinstance(state, dict) or {key: state.get(key) for key in expected} != expected:
+    if not isinstance(state, dict) or any(
+        state.get(key) != version for key, version in _versions().items()
+    ):
         raise UsageError(f"{folder}: made by another version of this program")
     return state, {
         name: _read_arrays(folder / f"{name}.safetensors") for name in _CHECKPOINT_ARRAYS
@@ -340,18 +350,43 @@ def _restore(
     opponents.enter(env)
     _load_weights(model.policy.network, arrays["weights"])
     _load_optimizer(model.policy.optimizer, arrays["optimizer"])
-    games = arrays["games"]
-    env.reset()
-    for name, array in env.play.arrays().items():
-        _as_numbers(array)[:] = games[name]
-    env.returns[:] = games["returns"]
-    env.lengths[:] = games["lengths"]
+    model._last_obs = env.reset()
+    model._last_episode_starts = np.ones(env.num_envs, np.bool_)
+    _check_games(arrays["games"], _game_arrays(model, env), opponents)
+    for name, array in _game_arrays(model, env).items():
+        array[:] = arrays["games"][name]
+    model._last_episode_starts = arrays["games"]["episode_starts"].astype(np.bool_)
     model._last_obs = env.observe()
-    model._last_episode_starts = games["episode_starts"].astype(np.bool_)
     model.num_timesteps = state["num_timesteps"]
     model._n_updates = state["n_updates"]
     torch.set_rng_state(torch.from_numpy(arrays["chance"]["torch"]))
     np.random.set_state(("MT19937", arrays["chance"]["numpy"], *state["numpy"]))  # noqa: NPY002
+
+
+def _check_games(
+    found: dict[str, npt.NDArray[Any]],
+    expected: dict[str, npt.NDArray[Any]],
+    opponents: Opponents,
+) -> None:
+    """Refuse games that compiled code, which checks nothing, must not be given.
+
+    Raises:
+        ValueError: they are not what a checkpoint of this run can hold.
+    """
+    for name, array in expected.items():
+        if found[name].shape != array.shape or found[name].dtype != array.dtype:
+            raise ValueError(f"games: {name!r} has another shape or type")
+    states = found["states"].reshape(-1).view(STATE)
+    for state, seat, lineup in zip(states, found["seats"], found["lineups"], strict=True):
+        position = Position.from_state(state)
+        if Position.from_json(position.to_json()) != position:
+            raise ValueError("games: a state that no position has")
+        others = [int(number) for at, number in enumerate(lineup) if at != seat]
+        n_opponents = FIRST_OUTSIDE + len(opponents.roster)
+        if not 0 <= seat < position.players or position.player != seat or lineup[seat] != LEARNER:
+            raise ValueError("games: it is not the learner's turn")
+        if min(others) < 0 or max(others) >= n_opponents:
+            raise ValueError("games: an opponent that there is not")
 
 
 def _optimizer_state(optimizer: torch.optim.Optimizer) -> dict[str, npt.NDArray[Any]]:
@@ -500,9 +535,12 @@ class Run(BaseCallback):
         return self.stopped_at is None
 
     def _on_training_end(self) -> None:
-        if self.stopped_at is None:
-            self._between_updates()
-            self.checkpoints.save(self.model, self.env, self.opponents)
+        if self.stopped_at is not None:
+            return
+        self._between_updates()
+        self.checkpoints.save(self.model, self.env, self.opponents)
+        if self.stop_asked:
+            self.stopped_at = self.num_timesteps
 
     def _count(self, info: dict[str, Any]) -> None:
         """Note the learner's win share against each opponent in a finished game."""
@@ -556,10 +594,13 @@ class Run(BaseCallback):
         self._last_time = now
 
     def _check_finite(self) -> None:
-        for name, weights in self.model.policy.network.state_dict().items():
-            if not weights.isfinite().all():
+        network = self.model.policy.network
+        with torch.no_grad():
+            scores = network.forward_actor(torch.from_numpy(self.env.observe()))
+        for name, numbers in {**network.state_dict(), "of the scores": scores}.items():
+            if not numbers.isfinite().all():
                 raise TrainingError(
-                    f"step {self.num_timesteps}: the weights {name!r} are no longer finite, the "
+                    f"step {self.num_timesteps}: the numbers {name!r} are no longer finite, the "
                     f"loss has diverged; checkpoints so far are in {self.folder / 'checkpoints'}"
                 )
 
@@ -569,26 +610,20 @@ class Run(BaseCallback):
         for spec in settings.opponents:
             shares = win_shares(learner, spec, self.config, settings.deals)
             self.logger.record(f"{self.EVALUATION}{spec}", shares.mean())
-            low, high = bootstrap(shares, settings.seed % 2**32)
+            low, high = bootstrap(shares, settings.seed)
             self.logger.record(f"evaluation/low/{spec}", low)
             self.logger.record(f"evaluation/high/{spec}", high)
 
 
-def win_shares(
-    learner: NetworkAgent, spec: str, config: Config, n_deals: int
-) -> npt.NDArray[np.float64]:
+def win_shares(learner: Agent, spec: str, config: Config, n_deals: int) -> npt.NDArray[np.float64]:
     """The learner's win share on held-out deals, in one seat, with `spec` in the others.
 
     Returns:
         float64[n_deals], means over the seats.
     """
-    ruleset = config.game.made()
-    players = ruleset.players
-    seeds = np.repeat(deal_seeds(config.evaluation.seed, n_deals), players)
-    lineups = np.tile(1 - np.eye(players, dtype=np.int64), (n_deals, 1))
-    results = play_games([learner, agents.make(spec)], ruleset, seeds, lineups)
-    own = results.win_shares[np.arange(len(seeds)), lineups.argmin(axis=1)]
-    return own.reshape(n_deals, players).mean(axis=1)
+    seeds = stream_seeds(config.evaluation.seed, n_deals)
+    duel, _ = play_duel([learner, agents.make(spec)], 0, 1, config.game.made(), seeds)
+    return duel.win_share
 
 
 def plot_curve(metrics: list[dict[str, Any]], config: Config, path: Path) -> None:

@@ -18,10 +18,11 @@ from conftest import random_position
 
 import agents
 from agents import Agent, AgentError
-from agents.arena import deal_seeds, play_games, to_records
+from agents.arena import play_games, to_records
 from agents.networks import NetworkAgent, make_network
 from agents.registry import KINDS, split_options
 from thatslife_env import PRESETS, IllegalMoveError, Position, Ruleset
+from thatslife_env.games import stream_seeds
 
 torch.set_num_threads(1)
 
@@ -389,7 +390,7 @@ def test_a_thousand_games_have_no_illegal_move(name):
     n_games = 0
     for number, (preset, players) in enumerate(VARIANTS):
         ruleset = Ruleset.preset(preset, players=players)
-        seeds = deal_seeds(number, per_variant)
+        seeds = stream_seeds(number, per_variant)
         lineups = np.zeros((per_variant, players), np.int64)
         results = play_games([agent], ruleset, seeds, lineups, record=True)  # raises if illegal
         n_games += len(results.decisions)

@@ -9,10 +9,12 @@ import reference
 
 import agents
 from agents import Agent, arena, tournament
-from agents.arena import Results, deal_seeds, play_games, to_records
-from agents.tournament import bootstrap, games_per_deal, play_tournament, table, write_json
+from agents.arena import Results, play_games, to_records
+from agents.files import write_json
+from agents.tournament import bootstrap, games_per_deal, play_tournament, table
 from thatslife_env import PRESETS, IllegalMoveError, Position, Ruleset
 from thatslife_env.baselines import decision_key
+from thatslife_env.games import stream_seeds
 from thatslife_env.records import Game
 
 GAMMA = 0x9E3779B97F4A7C15
@@ -84,7 +86,7 @@ def field() -> dict:
     """300 games of four players, of three kinds, in all seats."""
     players = [agents.make(spec) for spec in ("random", "greedy", "mc:rollouts=2")]
     ruleset = Ruleset.preset("full", players=4)
-    seeds = deal_seeds(3, 300)
+    seeds = stream_seeds(3, 300)
     lineups = random_lineups(300, 4, 3)
     results = play_games(players, ruleset, seeds, lineups, record=True)
     return {
@@ -95,7 +97,7 @@ def field() -> dict:
 
 def test_deals_are_drawn_as_design_says():
     for seed in (0, 7, 2**64 - 1):
-        assert deal_seeds(seed, 5).tolist() == [draw64(seed, i) for i in range(5)]
+        assert stream_seeds(seed, 5).tolist() == [draw64(seed, i) for i in range(5)]
 
 
 @pytest.mark.parametrize("size", [1, 7, 299, 300, 1000])
@@ -144,7 +146,7 @@ def test_results_are_those_of_a_slow_game(preset, players):
     contestants = [agents.make(spec) for spec in ("random", "greedy", "mc:playouts=4")]
     ruleset = Ruleset.preset(preset, players=players)
     n_games = 4
-    seeds = deal_seeds(players, n_games)
+    seeds = stream_seeds(players, n_games)
     lineups = random_lineups(n_games, players, 3, seed=players)
     results = play_games(contestants, ruleset, seeds, lineups, record=True)
     decided = np.zeros(3, np.int64)
@@ -168,7 +170,7 @@ def test_ties_share_wins_and_ranks():
     """A board on which many games end level, in points and lucky tiles."""
     contestants = [agents.make("random")]
     ruleset = Ruleset(players=4, pawns=1, layout=[1, "lucky", 1, "lucky"], action_tiles=False)
-    seeds = deal_seeds(1, 60)
+    seeds = stream_seeds(1, 60)
     lineups = np.zeros((60, 4), np.int64)
     results = play_games(contestants, ruleset, seeds, lineups)
     sizes = set()
@@ -229,7 +231,7 @@ def test_an_illegal_agent_is_named(action, threads):
         play_games(
             [agents.make("greedy"), Cheat(action, 3)],
             ruleset,
-            deal_seeds(0, 10),
+            stream_seeds(0, 10),
             lineups,
             threads=threads,
         )
@@ -242,7 +244,7 @@ def test_lineups_must_fit_the_games():
     ruleset = Ruleset.preset("basic", players=3)
     for shape in ((10, 2), (9, 3), (10, 4), (10,)):
         with pytest.raises(ValueError, match="lineups"):
-            play_games([agents.make("random")], ruleset, deal_seeds(0, 10), np.zeros(shape, int))
+            play_games([agents.make("random")], ruleset, stream_seeds(0, 10), np.zeros(shape, int))
 
 
 def test_progress_counts_every_game_once(monkeypatch):
@@ -251,7 +253,7 @@ def test_progress_counts_every_game_once(monkeypatch):
     play_games(
         [agents.make("random")],
         Ruleset.preset("basic", players=2),
-        deal_seeds(0, 50),
+        stream_seeds(0, 50),
         np.zeros((50, 2), int),
         progress=counted.append,
     )

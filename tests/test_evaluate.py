@@ -292,12 +292,15 @@ DAMAGE = {
     "another layout": (lambda f: change_json(f, layout_hash="0123456789abcdef"), "layout"),
     "another format": (lambda f: change_json(f, format=99), "format"),
     "another network": (
-        lambda f: change_json(f, network={"kind": "mlp", "hidden": [9]}),
+        lambda f: change_json(f, network={"kind": "mlp", "hidden": [9], "activation": "relu"}),
         "does not fit",
     ),
-    "an unknown network": (lambda f: change_json(f, network={"kind": "gru"}), "gru"),
+    "an unknown network": (
+        lambda f: change_json(f, network={"kind": "gru", "hidden": [9], "activation": "relu"}),
+        "gru",
+    ),
     "a network of negative width": (
-        lambda f: change_json(f, network={"kind": "mlp", "hidden": [-8]}),
+        lambda f: change_json(f, network={"kind": "mlp", "hidden": [-8], "activation": "relu"}),
         "policy.json",
     ),
     "wrong shapes": (

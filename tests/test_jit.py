@@ -364,3 +364,27 @@ def test_a_temporary_folder_that_others_can_write_is_not_used(installed, nowhere
 
 def test_nothing_is_written_beside_the_package_itself():
     assert not [file for file in PACKAGE.rglob("*") if file.suffix in (".nbi", ".nbc")]
+
+
+TYPED_IN = """
+from thatslife_env import njit
+
+@njit
+def twice(number):
+    return 2 * number
+
+print(twice(21), len(twice.signatures))
+"""
+
+
+def test_a_kernel_that_stands_in_no_file_is_compiled_too(tmp_path):
+    """Typed in by hand: there is nothing to keep it under, and no word about that."""
+    process = run(
+        TYPED_IN,
+        cwd=tmp_path,
+        python=("-W", "error"),
+        PYTHONPATH=str(TESTS.parent),
+        NUMBA_CACHE_DIR=str(tmp_path / "cache"),
+    )
+    assert output(process) == "42 1"
+    assert process.stderr == ""

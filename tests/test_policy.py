@@ -17,12 +17,13 @@ from safetensors.torch import load_file, save_file
 
 import agents
 from agents import AgentError, policy
-from agents.arena import deal_seeds, play_games
+from agents.arena import play_games
 from agents.config import Config
 from agents.networks import BLOCK, NetworkAgent, make_network
 from agents.policy import find_policy, load_policy, save_policy
 from agents.training import make_env, make_model
 from thatslife_env import PRESETS, Position, Ruleset
+from thatslife_env.games import stream_seeds
 from thatslife_env.observation import LAYOUT_HASH, OBS_SIZE, observe
 from thatslife_env.vector import VectorGame
 
@@ -508,7 +509,7 @@ def test_a_policy_agent_plays_only_legal_moves(folder):
         results = play_games(
             [agent, agents.make("random")],
             Ruleset.preset(preset, players=players),
-            deal_seeds(1, 20),
+            stream_seeds(1, 20),
             np.tile(np.arange(players) % 2, (20, 1)),
         )
         assert (results.decisions > 0).all()
@@ -520,7 +521,7 @@ def test_a_policy_plays_the_same_whatever_the_threads(folder):
     arguments = (
         [agents.make(spec) for spec in specs],
         Ruleset.preset("full", players=3),
-        deal_seeds(1, 2100),  # three batches
+        stream_seeds(1, 2100),  # three batches
         np.tile([0, 1, 1], (2100, 1)),
     )
     serial, threaded = (play_games(*arguments, threads=threads) for threads in (1, 3))

@@ -24,8 +24,7 @@ import yaml
 from safetensors.numpy import load_file
 
 import agents
-from agents import training
-from agents.arena import deal_seeds
+from agents import tournament, training
 from agents.cli import run
 from agents.config import Config, load_config
 from agents.networks import NetworkAgent, make_network
@@ -34,7 +33,7 @@ from agents.sb3_env import ThatsLifeVecEnv
 from agents.tournament import play_tournament
 from agents.training import Checkpoints, Run, TrainingError, make_model, read_metrics, win_shares
 from thatslife_env import Ruleset
-from thatslife_env.games import GAME
+from thatslife_env.games import GAME, stream_seeds
 
 torch.set_num_threads(1)
 
@@ -761,13 +760,13 @@ def test_evaluation_plays_deals_that_training_never_does(finished, monkeypatch):
     assert set(records["deal"].tolist()) <= dealt
     assert 1 < records["number"].max() < 2000
     played = []
-    play_games = training.play_games
+    play_games = tournament.play_games
 
-    def spy(agents_, ruleset, seeds, lineups):
+    def spy(agents_, ruleset, seeds, lineups, **options):
         played.extend(seeds.tolist())
-        return play_games(agents_, ruleset, seeds, lineups)
+        return play_games(agents_, ruleset, seeds, lineups, **options)
 
-    monkeypatch.setattr(training, "play_games", spy)
+    monkeypatch.setattr(tournament, "play_games", spy)
     network = make_network(config.network.model_dump())
     win_shares(NetworkAgent("learner", network), "random", config, 10)
     assert set(played) == {draw64(config.evaluation.seed, i) for i in range(10)}
@@ -777,9 +776,9 @@ def test_evaluation_plays_deals_that_training_never_does(finished, monkeypatch):
 def test_deals_of_large_runs_are_disjoint_from_those_of_evaluation(seed):
     """256 games side by side, 1,000 of each; 100,000 deals of evaluation."""
     config = Config(seed=seed)
-    streams = deal_seeds(seed, config.ppo.n_envs)
-    dealt = np.concatenate([deal_seeds(int(stream), 1000) for stream in streams])
-    held_out = deal_seeds(config.evaluation.seed, 100_000)
+    streams = stream_seeds(seed, config.ppo.n_envs)
+    dealt = np.concatenate([stream_seeds(int(stream), 1000) for stream in streams])
+    held_out = stream_seeds(config.evaluation.seed, 100_000)
     assert len(np.intersect1d(dealt, held_out)) == 0
     assert len(np.unique(dealt)) == len(dealt)
 
@@ -823,13 +822,13 @@ def test_rewards_and_shaping_do_reach_the_learner():
 @pytest.mark.parametrize("players", [2, 4])
 def test_an_evaluation_plays_each_deal_from_every_seat(players, monkeypatch):
     calls = []
-    play_games = training.play_games
+    play_games = tournament.play_games
 
-    def spy(agents_, ruleset, seeds, lineups):
+    def spy(agents_, ruleset, seeds, lineups, **options):
         calls.append((seeds.tolist(), lineups.tolist()))
-        return play_games(agents_, ruleset, seeds, lineups)
+        return play_games(agents_, ruleset, seeds, lineups, **options)
 
-    monkeypatch.setattr(training, "play_games", spy)
+    monkeypatch.setattr(tournament, "play_games", spy)
     config = Config.model_validate({"game": {"ruleset": "full", "players": players}})
     learner = NetworkAgent("learner", make_network({"kind": "mlp", "hidden": [8]}))
     win_shares(learner, "random", config, 6)

@@ -1149,45 +1149,55 @@ def test_forfeits_beside_games_that_go_on():
         assert int(lost.games["number"][1]) == step + 2
 
 
-def test_set_position():
-    """One game goes on from a position with its own dice; a refusal changes nothing."""
-    rng = random.Random("set position")
-    games = SeatGames(3, "basic", 4, opponents="random", shaping=0.1)
+def can_decide(position: Position, seat: int) -> bool:
+    """Whether the seat has something to decide from here on, worked out from the JSON."""
+    shown = position.to_json()
+    finish = len(shown["track"]) - 1
+    chooses = shown["phase"] in ("give", "steal") and shown["player"] == seat
+    return chooses or min(shown["pawns"][seat]) < finish
+
+
+@pytest.mark.parametrize("seat", ["random", 0, 3])
+def test_games_begin_at_a_position(seat):
+    """With the rules of the position and dice of their own; a refusal changes nothing."""
+    rng = random.Random(f"position {seat}")
+    games = SeatGames(3, "basic", 4, opponents="random", shaping=0.1, seat=seat)
     accepted = refused = 0
-    for number in range(150):
+    seats = set()
+    for number in range(200):
         shown = random_position(rng)
         if shown["rules"]["players"] != 4:
             continue
         games.reset(number)
-        before = games.states.copy(), games.games.copy()
+        before = {name: array.copy() for name, array in games.arrays().items()}
         position = Position.from_json(shown)
-        seat = int(games.seats[1])
-        try:
-            games.set_position(1, position)
-        except ValueError as error:
-            reason = str(error)
-        else:
-            reason = ""
-        if reason:
-            wanted = "over" if position.is_over else f"seat {seat}, nothing to decide"
-            assert wanted in reason
-            np.testing.assert_array_equal(games.states, before[0])
-            np.testing.assert_array_equal(games.games, before[1])
+        able = [one for one in range(4) if can_decide(position, one)]
+        wanted = not position.is_over and (seat == "random" or seat in able)
+        if not wanted:
+            reason = "over" if position.is_over else f"seat {seat}, nothing to decide"
+            with pytest.raises(ValueError, match=reason):
+                games.reset(number + 1, position)
+            for name, array in games.arrays().items():
+                np.testing.assert_array_equal(array, before[name])
             refused += 1
         else:
+            games.reset(number + 1, position)
             accepted += 1
-            now = Position.from_state(games.states[1])
-            assert now.player == seat
-            assert now.to_json()["rules"] == shown["rules"]
-            if position.player == seat and position.phase != "roll":
-                assert now == position
-        for other in (0, 2):
-            np.testing.assert_array_equal(games.states[other], before[0][other])
+            for index in range(3):
+                learner = int(games.seats[index])
+                seats.add(learner)
+                assert learner in able
+                now = Position.from_state(games.states[index])
+                assert now.player == learner
+                assert now.to_json()["rules"] == shown["rules"]
+                if position.player == learner and position.phase != "roll":
+                    assert now == position
         run_on(games, 3)
     assert accepted > 10
     assert refused > 3
+    assert seats == (set(range(4)) if seat == "random" else {seat})
     with pytest.raises(ValueError, match="2 players"):
-        games.set_position(0, Position.deal(TINY, 1))
+        games.reset(0, Position.deal(TINY, 1))
 
 
 def test_what_a_game_waits_for_is_told_apart():

@@ -12,9 +12,11 @@ beside the installed package.
 
 import hashlib
 import os
+import shutil
 import stat
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -72,8 +74,10 @@ def _cache_folder(package: str) -> str | None:
     for root in _cache_roots():
         folder = root / key
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=folder):
+            if not folder.exists():
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                _remove_old(root)
+            with tempfile.TemporaryFile(dir=folder):  # this also renews the folder's time
                 return str(folder)
         except OSError:
             continue
@@ -89,6 +93,14 @@ def _warn_once() -> None:
         RuntimeWarning,
         stacklevel=4,
     )
+
+
+def _remove_old(root: Path) -> None:
+    """Remove kernels of sources that were not used for a month."""
+    month = 30 * 24 * 3600
+    for folder in root.iterdir():
+        if time.time() - folder.stat().st_mtime > month:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _cache_roots() -> Iterator[Path]:
@@ -126,7 +138,8 @@ def _is_private(folder: Path) -> bool:
 def _fingerprint(package: str) -> str:
     """A name for all that may be compiled into kernels in `package`: sources and compiler."""
     digest = hashlib.sha256(
-        f"{sys.version} numba {numba.__version__} numpy {np.__version__}".encode()
+        f"{sys.version} numba {numba.__version__} numpy {np.__version__} "
+        f"bounds {config.BOUNDSCHECK}".encode()
     )
     for folder in dict.fromkeys((Path(__file__).parent, Path(package))):
         for source in sorted(folder.glob("*.py")):

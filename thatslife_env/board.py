@@ -129,9 +129,11 @@ _MINUS_10 = tuple(range(-1, -11, -1))
 _PLUS = tuple(range(1, 9))
 _LUCKY_6 = (LUCKY,) * 6
 
+_STANDARD = _MINUS_8 + _LUCKY_6 + _PLUS[::-1] + _MINUS_10
+
 LAYOUTS: Final[dict[str, tuple[int, ...]]] = {
-    "shuffled": _MINUS_8 + _LUCKY_6 + _PLUS[::-1] + _MINUS_10,  # the order to shuffle from
-    "standard": _MINUS_8 + _LUCKY_6 + _PLUS[::-1] + _MINUS_10,
+    "shuffled": _STANDARD,  # the order to shuffle from
+    "standard": _STANDARD,
     "variant1": _MINUS_8 + _PLUS + _LUCKY_6 + _MINUS_10,
     "variant2": _MINUS_8 + _PLUS + _MINUS_10 + _LUCKY_6,
 }

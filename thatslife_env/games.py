@@ -16,8 +16,8 @@ from thatslife_env._jit import njit
 from thatslife_env.baselines import BASELINES, baseline_action, decision_key
 from thatslife_env.board import MAX_PLAYERS, N_ACTIONS, OVER, ROLL, RULES, STATE, Ruleset
 from thatslife_env.observation import OBS_SIZE, write_mask, write_observation
-from thatslife_env.position import IllegalMoveError, Position, check_seed
-from thatslife_env.rewards import reward_code, worst_reward, write_potentials, write_rewards
+from thatslife_env.position import Position, check_seed, illegal_move, is_whole
+from thatslife_env.rewards import finite, reward_code, worst_reward, write_potentials, write_rewards
 from thatslife_env.rules import Int, State
 
 GAME: Final = np.dtype(
@@ -224,6 +224,28 @@ def keys_of(games: Records, indices: npt.NDArray[np.int64], out: npt.NDArray[np.
         out[j] = key_of(games[indices[j]])
 
 
+def as_actions(actions: npt.ArrayLike, n: int, whose: str = "") -> npt.NDArray[np.int64]:
+    """Actions as int64[n], legal or not.
+
+    Raises:
+        ValueError: they have another shape or are not whole numbers; `whose` says whose they are.
+    """
+    given = np.asarray(actions)
+    if given.shape != (n,) or given.dtype.kind not in "iu":
+        raise ValueError(f"actions {whose} must be int[{n}], not {given.dtype}{list(given.shape)}")
+    return given.astype(np.int64, copy=False)
+
+
+def check_count(name: str, value: object) -> None:
+    """Refuse what is not a whole number from 1.
+
+    Raises:
+        ValueError: the message names it.
+    """
+    if not is_whole(value, 1, 2**31 - 1):
+        raise ValueError(f"{name} must be a whole number from 1, not {value!r}")
+
+
 def stream_seeds(seed: int | Sequence[int], n: int) -> npt.NDArray[np.uint64]:
     """The seeds of n streams of games: `draw64(seed, i)`, or those of a list of n: uint64[n].
 
@@ -253,6 +275,8 @@ ENDED: Final = -2  # nothing more,
 FIRST_OUTSIDE: Final = len(
     BASELINES
 )  # or an opponent with this number or more; lower ones are compiled
+
+_ANY_SEAT = (1 << MAX_PLAYERS) - 1
 
 
 class SeatGames:
@@ -310,16 +334,16 @@ class SeatGames:
         fewest = min(made.players for made in self.rulesets)
         if seat == "random":
             self._seat = -1
-        elif isinstance(seat, int) and not isinstance(seat, bool) and 0 <= seat < fewest:
-            self._seat = seat
+        elif is_whole(seat, 0, fewest - 1):
+            self._seat = int(seat)
         else:
             raise ValueError(f"seat must be 'random' or 0 to {fewest - 1}, not {seat!r}")
         if illegal not in ("raise", "lose"):
             raise ValueError(f"illegal must be 'raise' or 'lose', not {illegal!r}")
         self._illegal = illegal
         self._reward = reward_code(reward)
-        self._shaping = float(shaping)
-        self._gamma = float(gamma)
+        self._shaping = finite("shaping", shaping)
+        self._gamma = finite("gamma", gamma)
         self.num_games = num_games
         self.states = np.zeros(num_games, STATE)
         self.games = np.zeros(num_games, GAME)
@@ -345,9 +369,8 @@ class SeatGames:
 
         Args:
             opponents: `random`, `greedy` or a batch callable (`BatchPlayer`) for all seats; or a
-                list of one of them
-                for each seat, that of the learner's seat standing idle; or a mapping of them to
-                weights, from which each seat of each game draws.
+                list of one of them for each seat, that of the learner's seat standing idle; or a
+                mapping of them to weights, from which each seat of each game draws.
 
         Raises:
             ValueError: nonsense.
@@ -394,56 +417,65 @@ class SeatGames:
             BASELINES[number] if number < FIRST_OUTSIDE else self._outside[number - FIRST_OUTSIDE]
         )
 
-    def reset(self, seed: int | Sequence[int] | None = None) -> None:
+    def reset(
+        self, seed: int | Sequence[int] | None = None, position: Position | None = None
+    ) -> None:
         """Begin anew.
 
         Args:
             seed: stream i of games gets the seed `draw64(seed, i)`; a list gives the N seeds
-                themselves. None leaves
-                the streams as they are, each game being given up for the next of its stream; before
-                the first reset it takes a seed from the system.
+                themselves. None leaves the streams as they are, each game being given up for the
+                next of its stream; before the first reset it takes a seed from the system.
+            position: where every game begins, with the rules of the position and the dice of its
+                own deal; None deals.
 
         Raises:
-            ValueError: a seed is outside 0 .. 2^64 - 1.
+            ValueError: a seed is outside 0 .. 2^64 - 1; or the position is over, has another
+                number of players, or leaves the learner nothing to decide. Nothing has changed
+                then.
         """
-        if seed is None and not self.games["number"].any():
-            seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
-        if seed is not None:
-            self.games["stream"] = stream_seeds(seed, self.num_games)
+        streams = None if seed is None else stream_seeds(seed, self.num_games)
+        eligible = _ANY_SEAT if position is None else self._eligible(position)
+        if streams is None and not self.games["number"].any():
+            entropy = np.random.SeedSequence().generate_state(1, np.uint64)
+            streams = stream_seeds(int(entropy[0]), self.num_games)
+        if streams is not None:
+            self.games["stream"] = streams
             self.games["number"] = 0
         self.done[:] = self.forfeited[:] = False
         self.ended = self._all[:0]
         self.outcomes = self.finished = self._outcomes[:0]
         self.final_obs = self._final_obs[:0]
-        self._begin(self._all)
+        self._begin(self._all, eligible, position)
 
-    def set_position(self, index: int, position: Position) -> None:
-        """Let the game at `index` go on from `position`, with its own dice.
+    def _eligible(self, position: Position) -> int:
+        """The seats, a bit each, that a learner can take in a position.
 
         Raises:
-            ValueError: its number of players is not that of the ruleset, it is over, or the learner
-                has nothing more to decide there; nothing has changed then.
+            ValueError: there is none, or not the learner's.
         """
         allowed = sorted({made.players for made in self.rulesets})
-        if position.players not in allowed:
-            raise ValueError(f"the position has {position.players} players, not {allowed[0]}")
-        seat = int(self.seats[index])
+        if [position.players] != allowed:
+            wanted = " or ".join(map(str, allowed))
+            raise ValueError(f"the position has {position.players} players, not {wanted}")
         if position.is_over:
             raise ValueError("the position is over")
-        here = self._all[index : index + 1]
-        before = {name: array[here] for name, array in self.arrays().items()}
-        try:
-            self.states[index] = position.state[0]
-            self.games[index]["rolls"] = self.games[index]["decisions"] = 0
-            _roll_all(self.states, self.games, here)
-            self._settle(here)
-            if self._waiting[index] == ENDED:
-                raise ValueError(f"the position leaves the learner, seat {seat}, nothing to decide")
-        except BaseException:
-            for name, array in self.arrays().items():
-                array[here] = before[name]
-            raise
-        self._mark_potentials(here)
+        state = position.state[0]
+        eligible = sum(
+            1 << seat for seat in range(position.players) if not rules.is_home(state, seat)
+        )
+        if position.phase in ("give", "steal"):
+            eligible |= 1 << position.player
+        if self._seat >= 0 and not eligible >> self._seat & 1:
+            raise ValueError(
+                f"the position leaves the learner, seat {self._seat}, nothing to decide"
+            )
+        return eligible
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether every game is at a decision of its learner."""
+        return self._ready
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """The arrays, themselves, that hold the games: copied back into, they go on from there."""
@@ -479,14 +511,13 @@ class SeatGames:
                 is not legal.
         """
         if not self._ready:
-            raise RuntimeError("a game waits for `restart`, or an opponent failed: reset first")
+            raise RuntimeError(
+                "no games to go on with: `reset` first, or `restart` those that ended"
+            )
         if self._illegal == "raise":
             wrong = int(first_illegal(self.states, self._all, actions))
             if wrong >= 0:
-                legal = Position.from_state(self.states[wrong]).legal_actions()
-                raise IllegalMoveError(
-                    f"action {actions[wrong]} is not legal in game {wrong}; legal: {legal}"
-                )
+                raise illegal_move(self.states[wrong], actions[wrong], f"in game {wrong}")
         self._ready = False
         _play_or_forfeit(self.states, self.games, actions, self.forfeited)
         self._settle(self._all)
@@ -516,13 +547,24 @@ class SeatGames:
         if len(self.ended) and not self._ready:
             self._begin(self.ended)
 
-    def _begin(self, indices: npt.NDArray[np.int64]) -> None:
+    def _begin(
+        self,
+        indices: npt.NDArray[np.int64],
+        eligible: int = _ANY_SEAT,
+        position: Position | None = None,
+    ) -> None:
+        self._ready = False
         begin_all(self.states, self.games, indices, self._rulesets, self._shares)
+        if position is not None:
+            self.states[indices] = position.state[0]
+            self.games["rolls"][indices] = 0
+            _roll_all(self.states, self.games, indices)
         _seat_all(
             self.states,
             self.games,
             indices,
             self._seat,
+            eligible,
             self._draw,
             self._numbers,
             self.seats,
@@ -554,27 +596,20 @@ class SeatGames:
         keys = np.empty(len(indices), np.uint64)
         keys_of(self.games, indices, keys)
         opponent = self._outside[number - FIRST_OUTSIDE]
-        actions = np.asarray(opponent(self.states[indices], keys))
-        if actions.shape != indices.shape or actions.dtype.kind not in "iu":
-            raise ValueError(
-                f"the opponent {opponent!r} must give int[{len(indices)}], "
-                f"not {actions.dtype}{list(actions.shape)}"
-            )
-        actions = actions.astype(np.int64)
-        wrong = first_illegal(self.states, indices, actions)
+        actions = as_actions(opponent(self.states[indices], keys), len(indices), f"of {opponent!r}")
+        wrong = int(first_illegal(self.states, indices, actions))
         if wrong >= 0:
-            position = Position.from_state(self.states[indices[wrong]])
-            raise IllegalMoveError(
-                f"the opponent {opponent!r} played {actions[wrong]}, which is not legal; "
-                f"legal: {position.legal_actions()} in {position!r}"
-            )
+            state = self.states[indices[wrong]]
+            raise illegal_move(state, actions[wrong], f"of the opponent {opponent!r}")
         proceed_all(self.states, self.games, indices, actions)
 
 
 @njit
-def learner_seat(deal_seed: np.uint64, players: int) -> Int:
-    """The seat drawn for the learner in a game: int64."""
-    return np.int64(rules.draw(deal_seed ^ _SEATS, _FIRST, np.uint64(players)))
+def learner_seat(deal_seed: np.uint64, eligible: int) -> Int:
+    """The seat drawn for the learner in a game, of those whose bit is set: int64."""
+    n_eligible = np.uint64(rules.count_bits(eligible))
+    drawn = rules.draw(deal_seed ^ _SEATS, _FIRST, n_eligible)
+    return rules.nth_action(eligible, np.int64(drawn))
 
 
 @njit
@@ -583,6 +618,7 @@ def _seat_all(
     games: Records,
     indices: npt.NDArray[np.int64],
     fixed_seat: int,
+    eligible: int,
     draws: npt.NDArray[np.uint64],
     numbers: npt.NDArray[np.int16],
     seats: npt.NDArray[np.int8],
@@ -592,7 +628,8 @@ def _seat_all(
     for index in indices:
         players = np.int64(states[index]["players"])
         deal_seed = games[index]["deal"]
-        seats[index] = fixed_seat if fixed_seat >= 0 else learner_seat(deal_seed, players)
+        allowed = eligible & ((1 << players) - 1)
+        seats[index] = fixed_seat if fixed_seat >= 0 else learner_seat(deal_seed, allowed)
         for seat in range(MAX_PLAYERS):
             lineups[index, seat] = numbers[seat, pick(deal_seed ^ _LINEUP, seat, draws[seat])]
         lineups[index, seats[index]] = LEARNER

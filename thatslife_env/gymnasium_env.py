@@ -14,7 +14,13 @@ import numpy.typing as npt
 from thatslife_env.board import N_ACTIONS
 from thatslife_env.games import RulesetLike, SeatGames
 from thatslife_env.observation import HIGH, LOW, OBS_SIZE
-from thatslife_env.position import IllegalMoveError, Position, as_action, check_seed
+from thatslife_env.position import (
+    IllegalMoveError,
+    Position,
+    as_action,
+    check_seed,
+    illegal_move,
+)
 
 Opponent = str | Callable[[Position, np.random.Generator], int]
 
@@ -84,7 +90,9 @@ class ThatsLifeEnv(gymnasium.Env):
 
     def _batch(self, opponent: Any) -> Any:
         """An opponent as `SeatGames` takes it."""
-        if isinstance(opponent, Mapping) or not callable(opponent):
+        if isinstance(opponent, Mapping):
+            return {self._batch(one): weight for one, weight in opponent.items()}
+        if not callable(opponent):
             return opponent  # a name; SeatGames refuses anything else
 
         def play(states: npt.NDArray[Any], keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
@@ -128,16 +136,13 @@ class ThatsLifeEnv(gymnasium.Env):
         """
         position = _position_option(options)
         seed = None if seed is None else check_seed(seed)
-        before = {name: array.copy() for name, array in self._play.arrays().items()}
-        self._play.reset(None if seed is None else [seed])
-        if position is not None:
-            try:
-                self._play.set_position(0, position)
-            except BaseException:
-                for name, array in self._play.arrays().items():
-                    array[:] = before[name]
-                raise
+        streams = None if seed is None else [seed]
         super().reset(seed=seed)
+        try:
+            self._play.reset(streams, position)
+        except BaseException:
+            self._is_over = self._is_over or not self._play.is_ready
+            raise
         self._is_over = False
         return self._observe()
 
@@ -157,10 +162,7 @@ class ThatsLifeEnv(gymnasium.Env):
         number = as_action(action)
         is_legal = 0 <= number < N_ACTIONS and bool(self._mask[0, number])
         if self._illegal == "raise" and not is_legal:
-            legal = self.position.legal_actions()
-            raise IllegalMoveError(
-                f"action {number} is not legal; legal: {legal} in {self.position!r}"
-            )
+            raise illegal_move(self._play.states[0], number)
         play = self._play
         try:
             play.step(np.array([number if is_legal else -1]))

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from thatslife_env import rules
 from thatslife_env._jit import njit
 from thatslife_env.board import (
+    DIE_FACES,
     FIRST_GUARD,
     FIRST_OPPONENT,
     GIFT,
@@ -61,7 +62,6 @@ LUCKY_SCALE: Final = 8
 STAY_SCALE: Final = 6
 CHANGE_SCALE: Final = 20  # one tile moves a seat's points by at most 20
 LAST_SLOT: Final = MAX_TRACK - 1
-MAX_PAWNS_ON_SLOT: Final = MAX_PLAYERS * MAX_PAWNS
 
 _SLOTS = (MAX_LAYOUT,)
 _SEATS = (MAX_PLAYERS,)
@@ -69,21 +69,33 @@ _ACTIONS = (N_ACTIONS,)
 
 LAYOUT: Final[tuple[Row, ...]] = (
     # the moment
-    Row("die", (6,), 0, 1, "one-hot of the roll 1..6; zeros in phases roll and over"),
-    Row("phase", (5,), 0, 1, "one-hot of roll, move, give, steal, over"),
+    Row("die", (DIE_FACES,), 0, 1, "one-hot of the roll 1..6; zeros in phases roll and over"),
+    Row("phase", (len(PHASE_NAMES),), 0, 1, "one-hot of roll, move, give, steal, over"),
     Row("to_act", _SEATS, 0, 1, "one-hot of the seat to roll or decide (over: the last mover)"),
     # the rules
-    Row("players", (5,), 0, 1, "one-hot of 2..6 players"),
-    Row("pawns_each", (3,), 0, 1, "one-hot of 1..3 pawns a player"),
+    Row("players", (MAX_PLAYERS - MIN_PLAYERS + 1,), 0, 1, "one-hot of 2..6 players"),
+    Row("pawns_each", (MAX_PAWNS,), 0, 1, "one-hot of 1..3 pawns a player"),
     Row("with_guards", (1,), 0, 1, "1 if the rules have guards"),
     Row("expert", (1,), 0, 1, "1 for expert scoring, 0 for standard"),
-    # the track: slot 1 (next to the start) to slot 36
+    # the track: entry j of a row is slot j + 1, so entry 0 lies next to the start
     Row("finish", (1,), 0, 1, f"slot of the finish / {LAST_SLOT}"),
-    Row("tile_value", _SLOTS, -1, 0.8, f"value of a number tile / {VALUE_SCALE}"),
-    Row("tile_lucky", _SLOTS, 0, 1, "1 for a lucky tile"),
-    Row("tile_action", _SLOTS, -1, 1, "1 for a gift, -1 for a steal"),
-    Row("guards", _SLOTS, 0, 1, f"guards on the slot, but for the finish / {MAX_GUARDS}"),
-    Row("pawns", (MAX_PLAYERS, MAX_LAYOUT), 0, 1, f"pawns of each seat, likewise / {MAX_PAWNS}"),
+    Row(
+        "tile_value",
+        _SLOTS,
+        -1,
+        0.8,
+        f"entry j: value of the number tile on slot j + 1, / {VALUE_SCALE}",
+    ),
+    Row("tile_lucky", _SLOTS, 0, 1, "entry j: 1 if the tile on slot j + 1 is lucky"),
+    Row("tile_action", _SLOTS, -1, 1, "entry j: 1 for a gift on slot j + 1, -1 for a steal"),
+    Row("guards", _SLOTS, 0, 1, f"entry j: guards on slot j + 1, / {MAX_GUARDS}; 0 on the finish"),
+    Row(
+        "pawns",
+        (MAX_PLAYERS, MAX_LAYOUT),
+        0,
+        1,
+        f"entry [s, j]: pawns of seat s on slot j + 1, / {MAX_PAWNS}; 0 on the finish",
+    ),
     Row("guards_off", (2,), 0, 1, f"guards on the start, guards on the finish / {MAX_GUARDS}"),
     # the towers
     Row("points", _SEATS, -2.5, 2, f"points as if the game ended now / {POINTS_SCALE}"),
@@ -94,10 +106,16 @@ LAYOUT: Final[tuple[Row, ...]] = (
         (N_TOP, MAX_PLAYERS),
         -1,
         0.8,
-        f"value of the k-th tile from the top / {VALUE_SCALE}",
+        f"[k, s]: value of the k-th tile from the top, from 0, / {VALUE_SCALE}",
     ),
-    Row("top_lucky", (N_TOP, MAX_PLAYERS), 0, 1, "1 if the k-th tile from the top is lucky"),
-    Row("largest_minus", (N_MINUS, MAX_PLAYERS), -1, 0, f"k-th largest minus tile / {VALUE_SCALE}"),
+    Row("top_lucky", (N_TOP, MAX_PLAYERS), 0, 1, "[k, s]: 1 if that tile is lucky"),
+    Row(
+        "largest_minus",
+        (N_MINUS, MAX_PLAYERS),
+        -1,
+        0,
+        f"[k, s]: the k-th largest minus tile, from 0, / {VALUE_SCALE}",
+    ),
     Row("at_start", _SEATS, 0, 1, f"pawns on the start / {MAX_PAWNS}"),
     Row("home", _SEATS, 0, 1, f"pawns on the finish / {MAX_PAWNS}"),
     # what each action would do; zeros where it is not legal for the observer now
@@ -147,7 +165,12 @@ HIGH: Final = np.concatenate([np.full(int(np.prod(r.shape)), r.high, np.float32)
 """Bounds: float32[OBS_SIZE]."""
 LOW.flags.writeable = HIGH.flags.writeable = False
 
-LAYOUT_HASH: Final = hashlib.sha256(json.dumps(LAYOUT).encode()).hexdigest()[:16]
+OBS_VERSION: Final = 1
+"""Goes up when what is written changes though names, shapes and bounds do not."""
+
+LAYOUT_HASH: Final = hashlib.sha256(
+    json.dumps([OBS_VERSION, [row[:4] for row in LAYOUT]]).encode()
+).hexdigest()[:16]
 """Changes when the layout does; a policy trained for another layout is refused by it."""
 
 

@@ -26,6 +26,7 @@ from thatslife_env.board import (
     MAX_PAWNS,
     MAX_PLAYERS,
     MAX_TILES,
+    MAX_VALUE,
     MIN_PLAYERS,
     MIN_VALUE,
     MOVE,
@@ -211,12 +212,8 @@ class Position:
             IllegalMoveError: the action is not among `legal_actions()`.
         """
         number = as_action(action)
-        if self.phase in ("roll", "over"):
-            raise IllegalMoveError(f"no play in phase {self.phase!r}: {self!r}")
         if number not in self.legal_actions():
-            raise IllegalMoveError(
-                f"action {_short(action)} is not legal; legal: {self.legal_actions()} in {self!r}"
-            )
+            raise illegal_move(self._state, number)
         state = self._state.copy()
         _play(state, number)
         return self._of(state)
@@ -359,6 +356,25 @@ def as_action(action: object) -> int:
     return int(action)
 
 
+def illegal_move(
+    state: npt.NDArray[Any] | np.void, action: object, who: str = ""
+) -> IllegalMoveError:
+    """The error to raise for an action that is not legal.
+
+    Args:
+        state: one STATE record.
+        action: what was tried.
+        who: whose action it is, or where; for the message.
+    """
+    position = Position.from_state(state)
+    action = int(action) if isinstance(action, np.integer) else action
+    if position.phase in ("roll", "over"):
+        return IllegalMoveError(f"no play in phase {position.phase!r}: {position!r}")
+    tried = " ".join(f"action {_short(action)} {who}".split())
+    legal = position.legal_actions()
+    return IllegalMoveError(f"{tried} is not legal; legal: {legal} in {position!r}")
+
+
 def is_whole(value: object, low: int, high: int) -> bool:
     """Whether `value` is a whole number from `low` to `high`, and no boolean."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
@@ -453,7 +469,7 @@ def _parse(position: Any) -> npt.NDArray[Any]:
     record["n_guards"] = len(guards)
 
     record["towers"] = NO_TILE
-    on_track = sum(tile <= 8 for tile in track)
+    on_track = sum(tile <= MAX_VALUE for tile in track)
     rows = _rows(position["towers"], players, "towers")
     for seat, tower in enumerate(rows):
         for height, face in enumerate(tower):

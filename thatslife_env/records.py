@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Self, get_args
 
 from thatslife_env.board import Ruleset
-from thatslife_env.position import IllegalMoveError, Position, check_seed
+from thatslife_env.position import Position, check_seed
 
 VERSION: Final = 1
 KEYS: Final = ("version", "opening", "events", "scores", "winners", "meta")
@@ -188,8 +188,6 @@ class Game:
         if not isinstance(event, list | tuple) or len(event) != 2 or event[0] not in KINDS:
             raise RecordError(f'must be ["roll", die] or ["play", action], not {_short(event)}')
         kind, value = event
-        if kind == "play" and self._position.phase in ("roll", "over"):
-            raise IllegalMoveError(f"no play in phase {self._position.phase!r}: {self._position!r}")
         if kind == "roll":
             self.roll(value)
         else:

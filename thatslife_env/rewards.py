@@ -39,6 +39,17 @@ def reward_code(name: str) -> int:
     return list(REWARDS).index(name)
 
 
+def finite(name: str, value: float) -> float:
+    """`value` as a float.
+
+    Raises:
+        ValueError: it is not a finite number; the message names it.
+    """
+    if isinstance(value, bool | str) or not np.isfinite(value):
+        raise ValueError(f"{name} must be a finite number, not {value!r}")
+    return float(value)
+
+
 @njit
 def worst_reward(code: int, players: int) -> float:
     """The lowest terminal reward that a seat can get: float64."""

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from thatslife_env._jit import njit
 from thatslife_env.board import (
+    DIE_FACES,
     EXPERT,
     FINISH,
     FIRST_GUARD,
@@ -64,7 +65,7 @@ _U27 = np.uint64(27)
 _U30 = np.uint64(30)
 _U31 = np.uint64(31)
 _U32 = np.uint64(32)
-_FACES = np.uint64(6)
+_FACES = np.uint64(DIE_FACES)
 
 
 @njit(wraps=True)

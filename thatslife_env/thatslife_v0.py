@@ -28,8 +28,8 @@ from thatslife_env import games
 from thatslife_env._jit import njit
 from thatslife_env.board import MAX_PLAYERS, N_ACTIONS, OVER, RULES, STATE, Ruleset
 from thatslife_env.observation import HIGH, LOW, OBS_SIZE, write_mask, write_observation
-from thatslife_env.position import IllegalMoveError, Position, as_action, check_seed
-from thatslife_env.rewards import reward_code, worst_reward, write_potentials, write_rewards
+from thatslife_env.position import Position, as_action, check_seed, illegal_move
+from thatslife_env.rewards import finite, reward_code, worst_reward, write_potentials, write_rewards
 from thatslife_env.rules import Int
 
 States = npt.NDArray[Any]
@@ -85,7 +85,7 @@ class raw_env(AECEnv):  # noqa: N801  # PettingZoo's name
         self.render_mode = render_mode
         self.ruleset = Ruleset.of(ruleset, players)
         self._reward = reward_code(reward)
-        self._shaping = float(shaping)
+        self._shaping = finite("shaping", shaping)
         self.possible_agents = [f"player_{seat}" for seat in range(self.ruleset.players)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         observation: dict[str, gymnasium.spaces.Space[Any]] = {
@@ -179,10 +179,7 @@ class raw_env(AECEnv):  # noqa: N801  # PettingZoo's name
             self._gains,
         )
         if outcome == _ILLEGAL:
-            raise IllegalMoveError(
-                f"action {number} of {agent} is not legal; "
-                f"legal: {self.position.legal_actions()} in {self.position!r}"
-            )
+            raise illegal_move(self._states[0], number, f"of {agent}")
         self._cumulative_rewards[agent] = 0.0
         if outcome == _ENDED or self._shaping:
             gains = self._gains.tolist()

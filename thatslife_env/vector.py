@@ -16,10 +16,10 @@ from gymnasium.vector.utils import batch_space
 from thatslife_env import games
 from thatslife_env._jit import njit
 from thatslife_env.board import MAX_PLAYERS, N_ACTIONS, OVER, STATE
-from thatslife_env.games import FINISHED, GAME, Records, RulesetLike, SeatGames
+from thatslife_env.games import FINISHED, GAME, Records, RulesetLike, SeatGames, as_actions
 from thatslife_env.observation import HIGH, LOW, OBS_SIZE
-from thatslife_env.position import IllegalMoveError, Position
-from thatslife_env.rewards import reward_code, write_potentials, write_rewards
+from thatslife_env.position import Position, illegal_move
+from thatslife_env.rewards import finite, reward_code, write_potentials, write_rewards
 
 
 class VectorGame:
@@ -52,12 +52,11 @@ class VectorGame:
         *,
         players: int | None = None,
     ) -> None:
-        if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
-            raise ValueError(f"num_envs must be a whole number from 1, not {num_envs!r}")
+        games.check_count("num_envs", num_envs)
         self.num_envs = num_envs
         self.rulesets, self._rulesets, self._shares = games.ruleset_mix(ruleset, players)
         self._reward = reward_code(reward)
-        self._shaping = float(shaping)
+        self._shaping = finite("shaping", shaping)
         self.states = np.zeros(num_envs, STATE)
         self._games = np.zeros(num_envs, GAME)
         self._all = np.arange(num_envs)
@@ -116,10 +115,7 @@ class VectorGame:
         chosen = as_actions(actions, self.num_envs)
         wrong = int(games.first_illegal(self.states, self._all, chosen))
         if wrong >= 0:
-            legal = Position.from_state(self.states[wrong]).legal_actions()
-            raise IllegalMoveError(
-                f"action {chosen[wrong]} is not legal in game {wrong}; legal: {legal}"
-            )
+            raise illegal_move(self.states[wrong], chosen[wrong], f"in game {wrong}")
         n_finished = _step(
             self.states,
             self._games,
@@ -134,18 +130,6 @@ class VectorGame:
         )
         self.finished = self._finished[:n_finished]
         return self._rewards, self._done
-
-
-def as_actions(actions: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
-    """Actions as int64[n].
-
-    Raises:
-        ValueError: they have another shape or are not whole numbers.
-    """
-    given = np.asarray(actions)
-    if given.shape != (n,) or given.dtype.kind not in "iu":
-        raise ValueError(f"actions must be int[{n}], not {given.dtype}{list(given.shape)}")
-    return given.astype(np.int64, copy=False)
 
 
 @njit

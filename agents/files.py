@@ -1,0 +1,63 @@
+"""Files that are whole or not there, whatever stops the program while it writes."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Write a file or folder under another name, then put it in the place of `path`.
+
+    Yields:
+        Where to write it: a name beside `path`, free so far. If the block raises, `path` stays.
+    """
+    part = path.with_name(f".{path.name}.part")
+    _remove(part)
+    try:
+        yield part
+        for written in (part, *part.rglob("*")) if part.is_dir() else (part,):
+            _sync(written)
+        if part.is_dir() and path.exists():  # a folder can only take the place of nothing
+            old = path.with_name(f".{path.name}.old.part")
+            _remove(old)
+            os.replace(path, old)
+            os.replace(part, path)
+            _remove(old)
+        else:
+            os.replace(part, path)
+        _sync(path.parent)
+    finally:
+        _remove(part)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file at once."""
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write a JSON file at once."""
+    write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    """Have a file or folder on the disk before going on."""
+    with suppress(PermissionError):  # some systems cannot open a folder
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
