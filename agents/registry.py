@@ -81,8 +81,7 @@ def make(spec: str, seed: int = 0) -> Agent:
 
     Raises:
         AgentError: an unknown name or option, a bad value, or a policy that cannot be loaded; the
-            message lists what
-            there is.
+            message lists what there is.
     """
     given, spec = spec, spec.strip()
     name, colon, rest = spec.partition(":")

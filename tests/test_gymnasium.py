@@ -943,3 +943,45 @@ def test_render_and_close():
     assert plain.render() is None
     plain.close()
     plain.close()
+
+
+# Opponents and chance -----------------------------------------------------------------------
+
+
+def drawn(position: Position, rng: np.random.Generator) -> int:
+    return int(rng.choice(position.legal_actions()))
+
+
+@pytest.mark.parametrize("start", [None, {"position": TABLE}])
+def test_a_seed_fixes_what_callable_opponents_draw(start):
+    """From the very first observation on, in new environments and in one that is reset."""
+    one = ThatsLifeEnv("basic", 3, opponents=drawn, seat=2)
+    for seed in range(8):
+        fresh = ThatsLifeEnv("basic", 3, opponents=drawn, seat=2)
+        first, second = (env.reset(seed=seed, options=start)[0] for env in (one, fresh))
+        np.testing.assert_array_equal(first, second)
+        while one.action_masks().any():
+            action = int(np.flatnonzero(one.action_masks())[-1])
+            np.testing.assert_array_equal(one.step(action)[0], fresh.step(action)[0])
+
+
+def test_opponents_with_weights():
+    """Names and callables f(position, rng) may be mixed; each is drawn for some seats."""
+    asked = []
+
+    def spy(position: Position, rng: np.random.Generator) -> int:
+        asked.append(position.player)
+        return drawn(position, rng)
+
+    env = ThatsLifeEnv("basic", 4, opponents={spy: 1, "greedy": 1}, seat=3)
+    for seed in range(12):
+        env.reset(seed=seed)  # each of the others has one turn before seat 3
+    assert 0 < len(asked) < 12 * 3
+    assert set(asked) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("name", ["shaping", "gamma"])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "much", None])
+def test_what_is_no_number(name, value):
+    with pytest.raises((ValueError, TypeError)):
+        ThatsLifeEnv(**{name: value})

@@ -392,7 +392,7 @@ def test_opponents_stay_for_a_game_and_play_what_is_credited_to_them():
         _, _, _, infos = venv.step(choose(venv.action_masks(), rng))
         for info in infos:
             if info:
-                deal = int(info["game"]["seed"])
+                deal = int(info["game"]["deal_seed"])
                 assert info["lineup"].tolist() == lineups[deal]
                 assert np.flatnonzero(info["lineup"] == -1).tolist() == [info["seat"]]
                 finished.append((deal, info["lineup"].tolist(), int(info["game"]["decisions"])))
@@ -434,7 +434,7 @@ def test_each_seat_is_played_by_its_opponent():
         _, _, _, infos = venv.step(actions)
         finished += [info for info in infos if info]
     for info in finished:
-        deal, lineup = int(info["game"]["seed"]), info["lineup"].tolist()
+        deal, lineup = int(info["game"]["deal_seed"]), info["lineup"].tolist()
         position, n_rolls, n_decisions = Position.deal(Ruleset(players=4), deal), 0, 0
         own = iter(taken[deal])
         while not position.is_over:

@@ -21,7 +21,7 @@ import pytest
 import reference
 import torch
 import yaml
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 
 import agents
 from agents import tournament, training
@@ -33,6 +33,7 @@ from agents.sb3_env import ThatsLifeVecEnv
 from agents.tournament import play_tournament
 from agents.training import Checkpoints, Run, TrainingError, make_model, read_metrics, win_shares
 from thatslife_env import Ruleset
+from thatslife_env.board import STATE
 from thatslife_env.games import GAME, stream_seeds
 
 torch.set_num_threads(1)
@@ -972,3 +973,60 @@ def test_self_play_with_all_opponents_learns(tmp_path):
     after = win_shares(learner, "random", config, 1000).mean()
     assert after > 0.62
     assert after - before > 0.1
+
+
+# A checkpoint from somebody else -----------------------------------------------------------------
+
+
+def rewrite(folder: Path, name: str, change: Callable) -> None:
+    """Change the arrays of one file in every checkpoint."""
+    for checkpoint in (folder / "checkpoints").glob("step-*"):
+        arrays = load_file(checkpoint / f"{name}.safetensors")
+        change(arrays)
+        save_file(arrays, checkpoint / f"{name}.safetensors")
+
+
+def no_such_players(arrays: dict) -> None:
+    arrays["states"].reshape(-1).view(STATE)["players"] = 100
+
+
+def no_such_finish(arrays: dict) -> None:
+    arrays["states"].reshape(-1).view(STATE)["finish"] = 120
+
+
+def no_such_seat(arrays: dict) -> None:
+    arrays["seats"][:] = 7
+
+
+def no_such_opponent(arrays: dict) -> None:
+    arrays["lineups"][arrays["lineups"] >= 0] = 99
+
+
+def fewer_games(arrays: dict) -> None:
+    arrays["states"] = arrays["states"][:1]
+
+
+@pytest.mark.learning
+@pytest.mark.parametrize(
+    "change", [no_such_players, no_such_finish, no_such_seat, no_such_opponent, fewer_games]
+)
+def test_games_that_compiled_code_must_not_get_are_refused(finished, train, tmp_path, change):
+    folder = copy_of(finished, tmp_path / "run")
+    rewrite(folder, "games", change)
+    assert_refused(train("--resume", folder), "games")
+
+
+@pytest.mark.learning
+def test_an_array_that_is_missing_is_told(finished, train, tmp_path):
+    folder = copy_of(finished, tmp_path / "run")
+    rewrite(folder, "games", lambda arrays: arrays.pop("seats"))
+    assert_refused(train("--resume", folder), "seats")
+
+
+def test_the_learning_rate_never_falls_below_its_end():
+    """The last update may begin beyond the steps asked for."""
+    config = Config.model_validate({"ppo": {"n_envs": 2, "n_steps": 4, "batch_size": 4}})
+    model = make_model(config, training.make_env(config))
+    for remaining in (0.0, -0.1, -3.0):
+        assert model.lr_schedule(remaining) == config.ppo.final_learning_rate
+    assert model.lr_schedule(1.0) == config.ppo.learning_rate

@@ -154,7 +154,7 @@ def assert_finished(row: np.void, index: int, deal: int, env: Any, decisions: in
     n = game.n_players
     shares = [1 / len(winners) if seat in winners else 0 for seat in range(n)]
     assert row["index"] == index
-    assert int(row["seed"]) == deal
+    assert int(row["deal_seed"]) == deal
     assert row["players"] == n
     assert row["points"].tolist() == game.scores() + [0] * (6 - n)
     assert row["win_share"].tolist() == pytest.approx(shares + [0] * (6 - n), abs=1e-6)
@@ -168,7 +168,7 @@ def test_finished_has_the_fields_that_others_rely_on():
     assert batch.finished.dtype["win_share"].shape == (6,)
     assert set(batch.finished.dtype.names) >= {
         "index",
-        "seed",
+        "deal_seed",
         "players",
         "points",
         "win_share",
@@ -988,7 +988,7 @@ def test_seat_games_wait_for_their_learners():
             position = Position.from_state(games.states[i])  # still there
             assert position.is_over
             assert games.finished["points"][row, :4].tolist() == position.scores()
-            assert int(games.finished["seed"][row]) == int(games.games["deal"][i])
+            assert int(games.finished["deal_seed"][row]) == int(games.games["deal"][i])
             np.testing.assert_array_equal(
                 games.final_obs[row], observe(position, int(games.seats[i]))
             )

@@ -90,13 +90,10 @@ STATE: Final = np.dtype(
         # the table
         ("finish", np.int8),  # slot of the finish, the last one of the track
         ("track", np.int8, (MAX_TRACK,)),  # START, tiles, FINISH, then NO_TILE
-        (
-            "pawns",
-            np.int8,
-            (MAX_PLAYERS, MAX_PAWNS),
-        ),  # slots, rear first; NOWHERE behind the last pawn
+        # slots, rear first; NOWHERE behind the last
+        ("pawns", np.int8, (MAX_PLAYERS, MAX_PAWNS)),
         ("n_guards", np.int8),
-        ("guards", np.int8, (MAX_GUARDS,)),  # slots, rear first; NOWHERE behind the last guard
+        ("guards", np.int8, (MAX_GUARDS,)),  # likewise
         # the towers
         ("heights", np.int8, (MAX_PLAYERS,)),
         ("towers", np.int8, (MAX_PLAYERS, MAX_TILES)),  # bottom to top, then NO_TILE
@@ -113,11 +110,8 @@ RULES: Final = np.dtype(
         ("scoring", np.int8),
         ("shuffled", np.int8),
         ("length", np.int8),  # entries of `layout`, action tiles included
-        (
-            "layout",
-            np.int8,
-            (MAX_LAYOUT,),
-        ),  # in order of play; where shuffled, the order to shuffle from
+        # in order of play; where shuffled, the order to shuffle from
+        ("layout", np.int8, (MAX_LAYOUT,)),
     ]
 )
 """A `Ruleset` as compiled code reads it."""
@@ -152,8 +146,7 @@ class Ruleset:
         players: 2 to 6.
         pawns: pawns of each player, 1 to 3.
         layout: `shuffled`, `standard`, `variant1`, `variant2`, or a sequence of 1 to 36 entries, at
-            most 32 of them
-            tiles (-10..-1, 1..8, `"lucky"`) and at most 4 `"gift"` or `"steal"`.
+            most 32 of them tiles (-10..-1, 1..8, `"lucky"`) and at most 4 `"gift"` or `"steal"`.
         action_tiles: a `gift` after every 8 tiles, unless a listed layout names its own action
             tiles.
         guards: neutral guards on the lucky, 7 and 8 tiles, the first 8 of them from the start.

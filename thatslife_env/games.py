@@ -22,10 +22,8 @@ from thatslife_env.rules import Int, State
 
 GAME: Final = np.dtype(
     [
-        (
-            "stream",
-            np.uint64,
-        ),  # the seed of the stream of games; its g-th is dealt from draw64(stream, g)
+        # the seed of the stream of games; its g-th is dealt from draw64(stream, g)
+        ("stream", np.uint64),
         ("number", np.uint64),  # games dealt from the stream so far
         ("deal", np.uint64),  # the deal seed of this game
         ("rolls", np.int64),  # rolls so far
@@ -37,7 +35,7 @@ GAME: Final = np.dtype(
 FINISHED: Final = np.dtype(
     [
         ("index", np.int64),  # which of the games
-        ("seed", np.uint64),  # its deal seed
+        ("deal_seed", np.uint64),
         ("players", np.int8),
         ("points", np.int16, (MAX_PLAYERS,)),
         ("win_share", np.float32, (MAX_PLAYERS,)),
@@ -129,7 +127,7 @@ def pick(seed: np.uint64, k: int, shares: npt.NDArray[np.uint64]) -> int:
 def write_finished(state: State, game: Record, index: int, out: Records, row: int) -> None:
     """Describe a game that is over in `out[row]`, FINISHED."""
     out[row]["index"] = index
-    out[row]["seed"] = game["deal"]
+    out[row]["deal_seed"] = game["deal"]
     out[row]["players"] = state["players"]
     out[row]["decisions"] = game["decisions"]
     shares = np.empty(MAX_PLAYERS, np.float64)
@@ -507,8 +505,7 @@ class SeatGames:
 
         Raises:
             IllegalMoveError: one is not legal and `illegal` is `raise`; nothing has changed then.
-                Or an opponent's
-                is not legal.
+                Or an opponent's is not legal.
         """
         if not self._ready:
             raise RuntimeError(

@@ -37,15 +37,14 @@ class ThatsLifeEnv(gymnasium.Env):
         ruleset: a preset's name, a `Ruleset`, or a mapping of its fields.
         players: number of players, for a `ruleset` that leaves it open.
         opponents: `random`, `greedy`, or a callable `f(position, rng) -> action` with a
-            `numpy.random.Generator`; for
-            all seats, or a list of one for each seat (that of the learner's seat stands idle).
+            `numpy.random.Generator`; for all seats, or a list of one for each seat (that of the
+            learner's seat stands idle).
         seat: the learner's, or `random`: drawn for each game.
         reward: name of the terminal reward (`rewards.REWARDS`).
         shaping: scale per point of the potential-based shaping between the learner's own decisions.
         gamma: the learner's discount, used by the shaping.
         illegal: `lose` ends the game at once with the worst reward and `info["illegal_action"]`,
-            `raise` raises
-            IllegalMoveError and changes nothing.
+            `raise` raises IllegalMoveError and changes nothing.
         render_mode: None or `ansi`.
 
     Raises:
@@ -123,16 +122,14 @@ class ThatsLifeEnv(gymnasium.Env):
 
         Args:
             seed: the g-th game from here on is dealt from `draw64(seed, g)`; None goes on to the
-                next of the seed
-                given last, at first to one from the system.
+                next of the seed given last, at first to one from the system.
             options: `{"position": position}` begins there, with the rules of the position; a
                 `Position` or its JSON.
 
         Raises:
             PositionError: the position is refused.
             ValueError: the seed is outside 0 .. 2^64 - 1; the position has another number of
-                players, is over or leaves
-                the learner nothing to decide; an option is unknown.
+                players, is over or leaves the learner nothing to decide; an option is unknown.
         """
         position = _position_option(options)
         seed = None if seed is None else check_seed(seed)
@@ -153,8 +150,7 @@ class ThatsLifeEnv(gymnasium.Env):
 
         Raises:
             IllegalMoveError: the action is no whole number, or it is not legal and `illegal` is
-                `raise`; nothing has
-                changed then.
+                `raise`; nothing has changed then.
             gymnasium.error.ResetNeeded: the game is over, or there was no reset yet.
         """
         if self._is_over:

@@ -128,8 +128,7 @@ class raw_env(AECEnv):  # noqa: N801  # PettingZoo's name
 
         Args:
             seed: the g-th game from here on is dealt from `draw64(seed, g)`; None goes on to the
-                next of the seed
-                given last, at first to one from the system.
+                next of the seed given last, at first to one from the system.
             options: `{"position": position}` begins there, with the rules of the position; a
                 `Position` or its JSON.
 

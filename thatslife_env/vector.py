@@ -187,9 +187,8 @@ class ThatsLifeVectorEnv(gymnasium.vector.VectorEnv):
         ruleset: what is played, or a list of pairs (ruleset, weight) from which each game draws.
         players: number of players, for a `ruleset` that leaves it open.
         opponents: `random`, `greedy`, or a batch callable `f(states, keys) -> int[M]` of STATE[M]
-            and a random key
-            uint64[M] for each decision; or a list of one for each seat; or a mapping of them to
-            weights.
+            and a random key uint64[M] for each decision; or a list of one for each seat; or a
+            mapping of them to weights.
         seat: the learner's, or `random`: drawn for each game.
         reward: name of the terminal reward (`rewards.REWARDS`).
         shaping: scale per point of the potential-based shaping between the learner's own decisions.
@@ -245,8 +244,7 @@ class ThatsLifeVectorEnv(gymnasium.vector.VectorEnv):
 
         Args:
             seed: game i deals from the stream `draw64(seed, i)`; a list gives the streams' seeds
-                themselves; None
-                goes on to the next game of each stream.
+                themselves; None goes on to the next game of each stream.
             options: none are known.
 
         Returns:
