@@ -40,11 +40,11 @@ def picture() -> str:
 
 def preset_table() -> str:
     """What each preset is."""
-    names = list(Ruleset().to_dict())
+    names = [name for name in Ruleset().to_dict() if name != "players"]  # any number
     lines = [f"| preset | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
     for preset in PRESETS:
-        values = Ruleset.preset(preset).to_dict().values()
-        lines.append(f"| `{preset}` | {' | '.join(str(value) for value in values)} |")
+        values = Ruleset.preset(preset).to_dict()
+        lines.append(f"| `{preset}` | {' | '.join(str(values[name]) for name in names)} |")
     return "\n".join(lines)
 
 

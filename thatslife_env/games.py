@@ -230,7 +230,8 @@ def as_actions(actions: npt.ArrayLike, n: int, whose: str = "") -> npt.NDArray[n
     """
     given = np.asarray(actions)
     if given.shape != (n,) or given.dtype.kind not in "iu":
-        raise ValueError(f"actions {whose} must be int[{n}], not {given.dtype}{list(given.shape)}")
+        named = f"actions {whose}".strip()
+        raise ValueError(f"{named} must be int[{n}], not {given.dtype}{list(given.shape)}")
     return given.astype(np.int64, copy=False)
 
 
