@@ -28,9 +28,9 @@ def main() -> None:
         "--ruleset", default="basic", help=f"of {', '.join(PRESETS)}; commas between"
     )
     parser.add_argument("--players", default="2", help="2 to 6, commas between")
-    parser.add_argument("--games", type=whole_number(1), default=2000, help="for each pair")
+    parser.add_argument("--games", type=whole_number(1, 10**7), default=2000, help="for each pair")
     parser.add_argument("--seed", type=whole_number(0, 2**64 - 1), default=0, help="of the deals")
-    parser.add_argument("--threads", type=whole_number(1), default=os.cpu_count() or 1)
+    parser.add_argument("--threads", type=whole_number(1, 256), default=os.cpu_count() or 1)
     parser.add_argument("--out", type=Path, help="folder for results.json and results.png")
     arguments = parser.parse_args()
 

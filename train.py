@@ -15,7 +15,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported; `thre
 
 from agents.cli import Parser, UsageError, progress_bar, run
 from agents.extras import require
-from agents.files import write_json, write_text
+from agents.files import locked, write_json, write_text
 
 
 def main() -> None:
@@ -41,12 +41,15 @@ def main() -> None:
         "yaml",
         extra="train",
     )
-    if arguments.resume:
-        train(arguments.resume, resume=True)
-    else:
-        folder = arguments.run or free_folder(arguments.config.stem)
+    folder = arguments.resume or arguments.run or free_folder(arguments.config.stem)
+    if not arguments.resume:
         start(folder, arguments.config, arguments.set)
-        train(folder, resume=False)
+    elif not (folder / "config.yaml").is_file():
+        raise UsageError(f"{folder}: no run to go on with: it has no config.yaml")
+    with locked(folder) as is_ours:
+        if not is_ours:
+            raise UsageError(f"{folder}: another process is training there")
+        train(folder, resume=bool(arguments.resume))
 
 
 def free_folder(name: str) -> Path:
@@ -62,7 +65,7 @@ def start(folder: Path, config_file: Path, changes: list[str]) -> None:
     config = load_config(config_file, changes)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.iterdir()):
+        if any(not path.name.startswith(".") for path in folder.iterdir()):
             raise UsageError(f"{folder}: is not empty; go on with it by --resume, or name another")
         write_text(folder / "config.yaml", to_yaml(config))
     except OSError as error:

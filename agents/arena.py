@@ -4,6 +4,7 @@ A game is fixed by its ruleset, its deal seed and who sits where: tiles, rolls a
 randomness come from the deal seed. So results do not depend on batches, threads or order.
 """
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,7 @@ from thatslife_env.games import (
     GAME,
     as_actions,
     begin_deal,
+    check_count,
     first_illegal,
     keys_of,
     proceed_all,
@@ -79,18 +81,36 @@ def play_games(
 
     Raises:
         IllegalMoveError: an agent played illegally; the message names it.
+        ValueError: there is no game, a seed is negative, or an array has another shape or type.
     """
+    check_count("threads", threads)
+    seeds, lineups = np.asarray(seeds), np.asarray(lineups)
     n_games = len(seeds)
-    if lineups.shape != (n_games, ruleset.players):
-        raise ValueError(f"lineups must be int[{n_games}, {ruleset.players}], not {lineups.shape}")
+    if seeds.ndim != 1 or seeds.dtype.kind not in "iu" or not n_games or seeds.min() < 0:
+        raise ValueError(f"seeds must be uint64[G], G > 0, not {seeds.dtype}{list(seeds.shape)}")
+    seeds = seeds.astype(np.uint64)
+    if lineups.shape != (n_games, ruleset.players) or lineups.dtype.kind not in "iu":
+        raise ValueError(
+            f"lineups must be int[{n_games}, {ruleset.players}], "
+            f"not {lineups.dtype}{list(lineups.shape)}"
+        )
+    if lineups.min() < 0 or lineups.max() >= len(agents):
+        raise ValueError(f"lineups must be 0 to {len(agents) - 1}, the agents there are")
     parts = [slice(begin, begin + BATCH) for begin in range(0, n_games, BATCH)]
 
+    stopped = threading.Event()
+
     def play(part: slice) -> Results:
-        return _play_batch(agents, ruleset, seeds[part], lineups[part], record, progress)
+        return _play_batch(agents, ruleset, seeds[part], lineups[part], record, progress, stopped)
 
     if threads > 1:
         with ThreadPoolExecutor(threads) as pool:
-            played = list(pool.map(play, parts))
+            try:
+                played = list(pool.map(play, parts))
+            except BaseException:
+                stopped.set()  # the other batches end at their next decision
+                pool.shutdown(cancel_futures=True)
+                raise
     else:
         played = [play(part) for part in parts]
     return Results(
@@ -133,6 +153,7 @@ def _play_batch(
     lineups: npt.NDArray[np.integer[Any]],
     record: bool,
     progress: Callable[[int], None],
+    stopped: threading.Event,
 ) -> Results:
     n_games = len(seeds)
     states = np.zeros(n_games, STATE)
@@ -142,7 +163,7 @@ def _play_batch(
     decided = np.zeros(len(agents), np.int64)
     actions_of: list[list[int]] | None = [[] for _ in range(n_games)] if record else None
     running = np.arange(n_games)
-    while len(running):
+    while len(running) and not stopped.is_set():
         to_act = lineups[running, states["player"][running]]
         for which in np.unique(to_act):
             indices = running[to_act == which]

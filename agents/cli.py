@@ -5,6 +5,7 @@ of ours.
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -47,6 +48,12 @@ def run(main: Callable[[], None], program: str) -> NoReturn:
         sys.exit(WRONG_USE)
     except FailedError as error:
         print(f"{program}: {' '.join(str(error).split())}", file=sys.stderr)
+        sys.exit(1)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on
+        sys.exit(1)
+    except OSError as error:
+        print(f"{program}: {error}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
         print(f"{program}: interrupted", file=sys.stderr)

@@ -23,6 +23,7 @@ import agents
 from agents.base import AgentError
 from agents.cli import UsageError
 from thatslife_env import Ruleset
+from thatslife_env.position import short
 from thatslife_env.rewards import REWARDS
 
 SELF, SNAPSHOTS = "self", "snapshots"  # opponents that are no agent specs
@@ -42,7 +43,7 @@ def _check_spec(spec: str, key: str) -> None:
         agents.make(spec)
     except AgentError as error:
         raise ValueError(f"{key}: {error}") from None
-    if spec.partition(":")[0] == "human":
+    if spec.strip() == "human":
         raise ValueError(f"{key}: a person, 'human', cannot be asked thousands of times")
 
 
@@ -94,7 +95,7 @@ class NetworkSection(Section):
 
     kind: Literal["mlp"] = Field("mlp", description="two towers of fully connected layers")
     hidden: list[Annotated[int, Field(ge=1, le=4096)]] = Field(
-        [256, 256], min_length=1, description="width of each hidden layer"
+        [256, 256], min_length=1, max_length=8, description="width of each hidden layer"
     )
     activation: Literal["relu", "tanh"] = Field("relu", description="between the layers")
 
@@ -102,8 +103,10 @@ class NetworkSection(Section):
 class PpoSection(Section):
     """How it learns: MaskablePPO (Schulman et al. 2017; Huang and Ontanon 2020)."""
 
-    n_envs: int = Field(256, ge=1, description="games side by side")
-    n_steps: int = Field(64, ge=2, description="decisions of each game between two updates")
+    n_envs: int = Field(256, ge=1, le=2**16, description="games side by side")
+    n_steps: int = Field(
+        64, ge=2, le=2**16, description="decisions of each game between two updates"
+    )
     batch_size: int = Field(2048, ge=2, description="decisions in one gradient step")
     n_epochs: int = Field(4, ge=1, description="passes over the decisions of an update")
     learning_rate: float = Field(1e-3, gt=0, description="of Adam at the start")
@@ -120,8 +123,10 @@ class EvaluationSection(Section):
     """How good it is so far, on deals it never trains on."""
 
     every: int = Field(500_000, ge=1, description="steps between two evaluations")
-    deals: int = Field(200, ge=1, description="each played from every seat")
-    final_games: int = Field(2000, ge=1, description="of each pair, for results.json at the end")
+    deals: int = Field(200, ge=1, le=10**6, description="each played from every seat")
+    final_games: int = Field(
+        2000, ge=1, le=10**7, description="of each pair, for results.json at the end"
+    )
     opponents: list[str] = Field(["random", "greedy"], min_length=1, description="agent specs")
     seed: int = Field(2**63, ge=0, lt=2**64, description="of the deals")
 
@@ -137,11 +142,13 @@ class Config(Section):
 
     algorithm: Literal["ppo"] = Field("ppo", description="MaskablePPO")
     seed: int = Field(0, ge=0, lt=2**32, description="of everything random in the run")
-    threads: int = Field(1, ge=1, description="of torch")
-    total_steps: int = Field(4_000_000, ge=1, description="decisions of the learner in all")
+    threads: int = Field(1, ge=1, le=256, description="of torch")
+    total_steps: int = Field(
+        4_000_000, ge=1, le=10**12, description="decisions of the learner in all"
+    )
     game: GameSection = GameSection()
     reward: RewardSection = RewardSection()
-    opponents: dict[str, Annotated[float, Field(ge=0)]] = Field(
+    opponents: dict[str, Annotated[float, Field(ge=0, le=10**6)]] = Field(
         {SELF: 1.0},
         description=f"weights of agent specs, `{SELF}` (the learner as it is) and `{SNAPSHOTS}`",
     )
@@ -276,7 +283,7 @@ def _explain(errors: ValidationError, text: str, changed: dict[tuple[str, ...], 
             section = section.model_fields[part].annotation
         reason = f"unknown key; there are: {', '.join(section.model_fields)}"
     elif error["type"] != "value_error":
-        reason = f"{reason}, not {error['input']!r}"
+        reason = f"{reason}, not {short(error['input'])}"
     line = _line_of(error["loc"], text)
     where = f"line {line}: " if line else ""
     for change_place, change in changed.items():

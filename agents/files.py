@@ -35,6 +35,29 @@ def replacing(path: Path) -> Iterator[Path]:
         _remove(part)
 
 
+@contextmanager
+def locked(folder: Path) -> Iterator[bool]:
+    """Hold a folder for this process alone; yields whether it could be had.
+
+    Where the system has no locks it always can.
+    """
+    try:
+        import fcntl
+    except ModuleNotFoundError:  # not on this system
+        yield True
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        is_ours = True
+    except BlockingIOError:
+        is_ours = False
+    try:
+        yield is_ours
+    finally:
+        os.close(handle)
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a text file at once."""
     with replacing(path) as part:

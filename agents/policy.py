@@ -8,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import torch
 from pydantic import ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
@@ -17,6 +18,7 @@ from agents.config import NetworkSection
 from agents.files import replacing, write_json
 from agents.networks import MlpNetwork, NetworkAgent, make_network
 from thatslife_env.observation import LAYOUT_HASH
+from thatslife_env.position import short
 
 FORMAT = 1
 DESCRIPTION = "policy.json"
@@ -69,7 +71,7 @@ def load_policy(folder: Path) -> tuple[MlpNetwork, dict[str, Any]]:
         raise AgentError(f"{described}: not a policy of format {FORMAT}")
     if content.get("layout_hash") != LAYOUT_HASH:
         raise AgentError(
-            f"{described}: made for observations of layout {content.get('layout_hash')!r}; "
+            f"{described}: made for observations of layout {short(content.get('layout_hash'))}; "
             f"this version has {LAYOUT_HASH!r}"
         )
     described_network = content.get("network")
@@ -81,8 +83,11 @@ def load_policy(folder: Path) -> tuple[MlpNetwork, dict[str, Any]]:
     except ValidationError as errors:
         first = errors.errors()[0]
         place = ".".join(str(part) for part in ("network", *first["loc"]))
-        raise AgentError(f"{described}: {place}: {first['msg']}, not {first['input']!r}") from None
-    network = make_network(description.model_dump())
+        raise AgentError(
+            f"{described}: {place}: {first['msg']}, not {short(first['input'])}"
+        ) from None
+    with torch.device("meta"):  # its shapes alone: the file may ask for a giant
+        network = make_network(description.model_dump())
     try:
         weights = load_file(weights_file)
     except OSError as error:
@@ -97,6 +102,7 @@ def load_policy(folder: Path) -> tuple[MlpNetwork, dict[str, Any]]:
     for name, tensor in weights.items():
         if not tensor.isfinite().all():
             raise AgentError(f"{weights_file}: {name!r} holds numbers that are not finite")
+    network = network.to_empty(device="cpu")
     network.load_state_dict(weights)
     return network.eval(), content
 

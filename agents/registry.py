@@ -40,7 +40,7 @@ def _count(text: str) -> int:
     Raises:
         ValueError: it is not.
     """
-    number = int(text)
+    number = int(text) if text.isdecimal() and len(text) < 20 else 0
     if not 1 <= number <= 10**9:
         raise ValueError(text)
     return number
@@ -83,6 +83,8 @@ def make(spec: str, seed: int = 0) -> Agent:
         AgentError: an unknown name or option, a bad value, or a policy that cannot be loaded; the
             message lists what there is.
     """
+    if not isinstance(spec, str):
+        raise AgentError(f"a spec is a text, not {spec!r}")
     given, spec = spec, spec.strip()
     name, colon, rest = spec.partition(":")
     kind = KINDS.get(name)

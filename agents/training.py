@@ -35,9 +35,11 @@ from agents.networks import MlpNetwork, NetworkAgent, make_network
 from agents.sb3_env import ThatsLifeVecEnv
 from agents.tournament import bootstrap, play_duel
 from thatslife_env import Position
+from thatslife_env.baselines import BASELINES
 from thatslife_env.board import STATE
 from thatslife_env.games import FIRST_OUTSIDE, GAME, LEARNER, stream_seeds
 from thatslife_env.observation import LAYOUT_HASH
+from thatslife_env.position import is_whole
 
 CHECKPOINT_FORMAT = 1
 CHECKPOINTS_KEPT = 2
@@ -87,20 +89,25 @@ class Opponents:
     """
 
     def __init__(self, config: Config, learner: MlpNetwork, folder: Path) -> None:
-        self._config = config
+        self.config = config
         self._learner = learner
         self._folder = folder
         self.roster: list[str] = []
         self._players: dict[str, Any] = {}
-        for spec in config.opponents:
-            if spec not in ("random", "greedy", SNAPSHOTS):
-                self._enlist(spec)
+        for spec in self.fixed_roster:
+            self._enlist(spec)
+
+    @property
+    def fixed_roster(self) -> list[str]:
+        """The opponents that the config names, but for the compiled ones."""
+        compiled = (*BASELINES, SNAPSHOTS)
+        return [spec for spec in self.config.opponents if spec not in compiled]
 
     @property
     def snapshots(self) -> list[str]:
         """Names of the snapshots in use, the latest last."""
         names = [name for name in self.roster if name.startswith("snapshot-")]
-        return names[-self._config.snapshots.keep :]
+        return names[-self.config.snapshots.keep :]
 
     def add_snapshot(self, step: int) -> None:
         """Freeze the learner as it is."""
@@ -111,25 +118,29 @@ class Opponents:
             self._enlist(name)
 
     def restore(self, roster: list[str]) -> None:
-        """Take up the numbering of a checkpoint."""
-        for name in roster:
-            if name not in self.roster:
-                self._enlist(name)
-        if self.roster != roster:
-            raise UsageError(f"the checkpoint has opponents {roster}, the config {self.roster}")
+        """Take up the numbering of a checkpoint.
+
+        Raises:
+            UsageError: a snapshot cannot be read; nothing has changed then.
+        """
+        players = {name: self._players.get(name) or self._player(name) for name in roster}
+        self.roster, self._players = list(roster), players
 
     def _enlist(self, name: str) -> None:
+        self._players[name] = self._player(name)
+        self.roster.append(name)
+
+    def _player(self, name: str) -> Any:
         agent: Agent
         if name == SELF:
             agent = NetworkAgent(name, self._learner, sample=True)
         elif name.startswith("snapshot-"):
-            network = make_network(self._config.network.model_dump())
+            network = make_network(self.config.network.model_dump())
             _load_weights(network, _read_arrays(self._folder / f"{name}.safetensors"))
             agent = NetworkAgent(name, network.eval(), sample=True)
         else:
             agent = agents.make(name)
-        self.roster.append(name)
-        self._players[name] = agent.choose
+        return agent.choose
 
     def weights(self) -> dict[Any, float]:
         """Opponents as `SeatGames.set_opponents` takes them.
@@ -138,7 +149,7 @@ class Opponents:
         learner itself.
         """
         weights: dict[Any, float] = defaultdict(float)
-        for spec, weight in self._config.opponents.items():
+        for spec, weight in self.config.opponents.items():
             if spec != SNAPSHOTS:
                 weights[self._players.get(spec, spec)] += weight
             elif self.snapshots:
@@ -206,7 +217,10 @@ def _load_weights(network: MlpNetwork, arrays: dict[str, npt.NDArray[Any]]) -> N
 def _write_arrays(path: Path, arrays: dict[str, npt.NDArray[Any]]) -> None:
     """Write a safetensors file at once."""
     with replacing(path) as part:
-        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, part)
+        try:
+            save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, part)
+        except SafetensorError as error:
+            raise FailedError(f"{path}: cannot be written: {error}") from None
 
 
 def _as_numbers(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -293,7 +307,7 @@ class Checkpoints:
                 _restore(*_read_checkpoint(folder), model, env, opponents)
             except UsageError as error:
                 left_out.append(str(error))
-            except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            except (LookupError, TypeError, ValueError, ArithmeticError) as error:
                 left_out.append(f"{folder}: does not fit: {error}")
             else:
                 for reason in left_out:
@@ -346,51 +360,97 @@ def _restore(
     env: ThatsLifeVecEnv,
     opponents: Opponents,
 ) -> None:
-    opponents.restore(state["roster"])
-    opponents.enter(env)
-    _load_weights(model.policy.network, arrays["weights"])
-    _load_optimizer(model.policy.optimizer, arrays["optimizer"])
+    """Check a checkpoint as a whole, then put everything where it was.
+
+    Raises:
+        ValueError, KeyError, TypeError: it does not fit; nothing has changed then.
+        UsageError: a snapshot cannot be read; nothing has changed then.
+    """
+    network, optimizer = model.policy.network, model.policy.optimizer
+    n_steps, n_updates, roster = (state[key] for key in ("num_timesteps", "n_updates", "roster"))
+    position, has_gauss, gauss = state["numpy"]
+    most = opponents.config.total_steps + env.num_envs * model.n_steps
+    _require(is_whole(n_steps, 0, most) and is_whole(n_updates, 0, 2**63 - 1), "counters")
+    _require(isinstance(roster, list) and all(isinstance(name, str) for name in roster), "roster")
+    _require(set(opponents.fixed_roster) <= set(roster), "roster")
+    _require(is_whole(position, 0, 624) and is_whole(has_gauss, 0, 1), "numpy")
+    _require(isinstance(gauss, float) and np.isfinite(gauss), "numpy")
+    chance = {"torch": torch.get_rng_state().numpy(), "numpy": np.zeros(624, np.uint32)}
+    _check_arrays("chance", arrays["chance"], chance)
+    _check_arrays("weights", arrays["weights"], _weights(network))
+    moments = _expected_moments(network) if n_updates else {}
+    _check_arrays("optimizer", arrays["optimizer"], moments)
     model._last_obs = env.reset()
     model._last_episode_starts = np.ones(env.num_envs, np.bool_)
-    _check_games(arrays["games"], _game_arrays(model, env), opponents)
+    _check_arrays("games", arrays["games"], _game_arrays(model, env))
+    _check_games(arrays["games"], env, len(roster))
+    opponents.restore(roster)
+
+    opponents.enter(env)
+    _load_weights(network, arrays["weights"])
+    _load_optimizer(optimizer, arrays["optimizer"])
     for name, array in _game_arrays(model, env).items():
         array[:] = arrays["games"][name]
     model._last_episode_starts = arrays["games"]["episode_starts"].astype(np.bool_)
     model._last_obs = env.observe()
-    model.num_timesteps = state["num_timesteps"]
-    model._n_updates = state["n_updates"]
+    model.num_timesteps = n_steps
+    model._n_updates = n_updates
     torch.set_rng_state(torch.from_numpy(arrays["chance"]["torch"]))
-    np.random.set_state(("MT19937", arrays["chance"]["numpy"], *state["numpy"]))  # noqa: NPY002
+    words = arrays["chance"]["numpy"]
+    np.random.set_state(("MT19937", words, position, has_gauss, gauss))  # noqa: NPY002
 
 
-def _check_games(
-    found: dict[str, npt.NDArray[Any]],
-    expected: dict[str, npt.NDArray[Any]],
-    opponents: Opponents,
+def _require(fits: Any, what: str) -> None:
+    if not fits:
+        raise ValueError(f"{what} that no run has")
+
+
+def _check_arrays(
+    what: str, found: dict[str, npt.NDArray[Any]], expected: dict[str, npt.NDArray[Any]]
 ) -> None:
+    """Refuse arrays of other names, shapes or types.
+
+    Raises:
+        ValueError: the message names the first.
+    """
+    for name in sorted(found.keys() ^ expected.keys()):
+        raise ValueError(f"{what}: {name!r} is missing or too much")
+    for name, array in expected.items():
+        if found[name].shape != array.shape or found[name].dtype != array.dtype:
+            raise ValueError(f"{what}: {name!r} has another shape or type")
+
+
+def _expected_moments(network: MlpNetwork) -> dict[str, npt.NDArray[Any]]:
+    """What Adam keeps for each parameter."""
+    moments: dict[str, npt.NDArray[Any]] = {}
+    for index, parameter in enumerate(network.parameters()):
+        moments[f"{index}.step"] = np.zeros(1, np.float32)
+        for name in ("exp_avg", "exp_avg_sq"):
+            moments[f"{index}.{name}"] = np.zeros(tuple(parameter.shape), np.float32)
+    return moments
+
+
+def _check_games(found: dict[str, npt.NDArray[Any]], env: ThatsLifeVecEnv, n_outside: int) -> None:
     """Refuse games that compiled code, which checks nothing, must not be given.
 
     Raises:
         ValueError: they are not what a checkpoint of this run can hold.
     """
-    for name, array in expected.items():
-        if found[name].shape != array.shape or found[name].dtype != array.dtype:
-            raise ValueError(f"games: {name!r} has another shape or type")
+    ruleset = env.play.rulesets[0].record
     states = found["states"].reshape(-1).view(STATE)
     for state, seat, lineup in zip(states, found["seats"], found["lineups"], strict=True):
+        rules = ("players", "pawns_each", "with_guards", "scoring")
+        _require(all(state[name] == ruleset[name] for name in rules), "games: rules")
         position = Position.from_state(state)
         try:
             is_sound = Position.from_json(position.to_json()) == position
         except (IndexError, ValueError):
             is_sound = False
-        if not is_sound:
-            raise ValueError("games: a state that no position has")
+        _require(is_sound, "games: a state")
+        _require(0 <= seat < position.players and position.player == seat, "games: seats")
         others = [int(number) for at, number in enumerate(lineup) if at != seat]
-        n_opponents = FIRST_OUTSIDE + len(opponents.roster)
-        if not 0 <= seat < position.players or position.player != seat or lineup[seat] != LEARNER:
-            raise ValueError("games: it is not the learner's turn")
-        if min(others) < 0 or max(others) >= n_opponents:
-            raise ValueError("games: an opponent that there is not")
+        _require(lineup[seat] == LEARNER and min(others) >= 0, "games: lineups")
+        _require(max(others) < FIRST_OUTSIDE + n_outside, "games: an opponent")
 
 
 def _optimizer_state(optimizer: torch.optim.Optimizer) -> dict[str, npt.NDArray[Any]]:
@@ -449,8 +509,22 @@ def last_segment(path: Path) -> int:
 
 def _metrics(path: Path) -> list[dict[str, Any]]:
     """All whole lines of `metrics.jsonl`."""
-    lines = path.read_text(encoding="utf-8").split("\n")[:-1] if path.exists() else []
-    return [json.loads(line) for line in lines]
+    if not path.exists():
+        return []
+    try:
+        texts = path.read_text(encoding="utf-8").split("\n")[:-1]
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: not UTF-8 text") from None
+    lines = []
+    for number, text in enumerate(texts, start=1):
+        try:
+            line = json.loads(text)
+            lines.append(line | {"step": int(line["step"]), "segment": int(line["segment"])})
+        except (ValueError, TypeError, KeyError):
+            raise UsageError(f"{path}: line {number}: not a line of metrics") from None
+    return lines
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:

@@ -543,3 +543,27 @@ def test_the_yardsticks_are_as_strong_as_design_says(a, b, share, within):
     assert results["pairs"][0]["win_share_a"] == pytest.approx(share, abs=within)
     low, high = results["pairs"][0]["ci95"]
     assert high - low < 2 * within
+
+
+@pytest.mark.parametrize("kind", [np.uint64, np.int64, np.int32, np.uint8, list])
+def test_seeds_of_every_whole_type_deal_the_same_games(kind):
+    players = [agents.make("greedy"), agents.make("random")]
+    lineups = np.array([[0, 1], [1, 0]])
+    wanted = play_games(players, Ruleset(), np.array([1, 2], np.uint64), lineups)
+    seeds = [1, 2] if kind is list else np.array([1, 2], kind)
+    np.testing.assert_array_equal(
+        play_games(players, Ruleset(), seeds, lineups).points, wanted.points
+    )
+
+
+@pytest.mark.parametrize("seeds", [[-1, 2], [1.0, 2.0], [True, False], [[1, 2]], [], ["1", "2"]])
+def test_what_are_no_seeds(seeds):
+    with pytest.raises(ValueError, match="seeds"):
+        play_games([agents.make("random")], Ruleset(), seeds, np.zeros((2, 2), int))
+
+
+@pytest.mark.parametrize("wrong", [-1, 2, 0.0])
+def test_what_are_no_lineups(wrong):
+    players = [agents.make("greedy"), agents.make("random")]
+    with pytest.raises(ValueError, match="lineups"):
+        play_games(players, Ruleset(), [1], np.array([[wrong, 1]]))

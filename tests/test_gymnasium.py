@@ -1,5 +1,6 @@
 """The Gymnasium door: one seat learns, sees its own decisions only, and gets its own rewards."""
 
+import copy
 import hashlib
 import itertools
 import json
@@ -985,3 +986,17 @@ def test_opponents_with_weights():
 def test_what_is_no_number(name, value):
     with pytest.raises((ValueError, TypeError)):
         ThatsLifeEnv(**{name: value})
+
+
+def test_a_copy_in_the_middle_of_a_game_goes_on_alike():
+    """Callable opponents of the copy draw from its own generator; a pickle too."""
+    env = ThatsLifeEnv("full", 4, opponents=drawn, seat=1)
+    env.reset(seed=3)
+    for _ in range(2):
+        env.step(script(env.position))
+    copies = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]
+    while env.action_masks().any():
+        action = script(env.position)
+        wanted = env.step(action)[0]
+        for one in copies:
+            np.testing.assert_array_equal(one.step(action)[0], wanted)

@@ -6,6 +6,7 @@ import os
 import pickle
 import random
 import struct
+import time
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -596,3 +597,14 @@ def test_all_weights_of_the_model_are_in_the_policy_file(model):
     assert {id(weights) for weights in model.policy.parameters()} == {id(w) for w in network}
     trained = [w for group in model.policy.optimizer.param_groups for w in group["params"]]
     assert {id(weights) for weights in trained} == {id(weights) for weights in network}
+
+
+def test_a_giant_that_the_weights_do_not_fit_is_refused_at_once(folder):
+    """Its shapes are compared before anything of it is made."""
+    content = json.loads((folder / "policy.json").read_text())
+    content["network"]["hidden"] = [4096] * 8
+    (folder / "policy.json").write_text(json.dumps(content))
+    begin = time.monotonic()
+    with pytest.raises(AgentError, match="does not fit"):
+        load_policy(folder)
+    assert time.monotonic() - begin < 5

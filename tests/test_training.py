@@ -27,6 +27,7 @@ import agents
 from agents import tournament, training
 from agents.cli import run
 from agents.config import Config, load_config
+from agents.files import locked
 from agents.networks import NetworkAgent, make_network
 from agents.policy import load_policy
 from agents.sb3_env import ThatsLifeVecEnv
@@ -1030,3 +1031,84 @@ def test_the_learning_rate_never_falls_below_its_end():
     for remaining in (0.0, -0.1, -3.0):
         assert model.lr_schedule(remaining) == config.ppo.final_learning_rate
     assert model.lr_schedule(1.0) == config.ppo.learning_rate
+
+
+def edit_state(folder: Path, **changes) -> None:
+    """Change `state.json` of every checkpoint."""
+    for checkpoint in (folder / "checkpoints").glob("step-*"):
+        state = json.loads((checkpoint / "state.json").read_text())
+        (checkpoint / "state.json").write_text(json.dumps(state | changes))
+
+
+@pytest.mark.learning
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"numpy": [2147483646, 0, 0.0]},  # NumPy itself would read outside its array
+        {"numpy": [2**80, 0, 0.0]},
+        {"numpy": [1]},
+        {"num_timesteps": -5},
+        {"num_timesteps": 10**30},
+        {"num_timesteps": "x"},
+        {"num_timesteps": 512.5},
+        {"n_updates": None},
+        {"roster": [5]},
+        {"roster": []},
+    ],
+    ids=str,
+)
+def test_counters_and_generators_of_nonsense_are_refused(finished, train, tmp_path, changes):
+    folder = copy_of(finished, tmp_path / "run")
+    edit_state(folder, **changes)
+    assert_refused(train("--resume", folder), "no checkpoint can be read")
+
+
+@pytest.mark.learning
+@pytest.mark.parametrize("name", ["0.exp_avg", "1.exp_avg_sq", "0.step"])
+def test_an_optimizer_that_does_not_fit_is_refused(finished, train, tmp_path, name):
+    folder = copy_of(finished, tmp_path / "run")
+    rewrite(folder, "optimizer", lambda arrays: arrays.pop(name))
+    assert_refused(train("--resume", folder), name)
+    folder = copy_of(finished, tmp_path / "other")
+    rewrite(folder, "optimizer", lambda arrays: arrays.update({name: arrays[name][:0]}))
+    assert_refused(train("--resume", folder), name)
+
+
+@pytest.mark.learning
+def test_the_checkpoint_before_serves_though_a_snapshot_came_between(finished, train, tmp_path):
+    """The newest does not fit; the one before has fewer opponents."""
+    folder = copy_of(finished, tmp_path / "run")
+    newest = folder / "checkpoints" / f"step-{checkpoint_steps(folder)[-1]:012d}"
+    arrays = load_file(newest / "weights.safetensors")
+    arrays["policy.0.bias"] = arrays["policy.0.bias"][:-1]
+    save_file(arrays, newest / "weights.safetensors")
+    code, _, err = train("--resume", folder)
+    assert code == 0
+    assert err.count("\n") == 1
+    assert "policy.0.bias" in err
+    assert policy_bytes(folder) == policy_bytes(finished)
+
+
+@pytest.mark.learning
+def test_a_checkpoint_of_other_rules_is_refused(finished, train, tmp_path):
+    folder = copy_of(finished, tmp_path / "run")
+    config = folder / "config.yaml"
+    config.write_text(config.read_text().replace("players: 2", "players: 3"))
+    assert_refused(train("--resume", folder), "games")
+
+
+@pytest.mark.learning
+def test_one_process_at_a_time_in_a_folder(finished, train, tmp_path):
+    folder = copy_of(finished, tmp_path / "run")
+    with locked(folder) as is_ours:
+        assert is_ours
+        assert_refused(train("--resume", folder), "another process")
+    assert train("--resume", folder)[0] == 0
+
+
+@pytest.mark.learning
+@pytest.mark.parametrize("line", ["garbage", "{}", '{"segment": 0}', "[]"])
+def test_metrics_of_nonsense_are_told(finished, train, tmp_path, line):
+    folder = copy_of(finished, tmp_path / "run")
+    (folder / "metrics.jsonl").write_text(line + "\n")
+    assert_refused(train("--resume", folder), "metrics.jsonl: line 1")

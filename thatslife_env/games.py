@@ -143,9 +143,10 @@ def cumulative_shares(weights: Sequence[float] | npt.NDArray[np.float64]) -> npt
     Raises:
         ValueError: there are none, one is negative or not finite, or all are 0.
     """
-    given = np.asarray(weights, np.float64)
-    if given.size == 0 or not np.isfinite(given).all() or (given < 0).any() or not given.any():
+    given = np.array([finite("weights", weight) for weight in weights], np.float64)
+    if given.size == 0 or (given < 0).any() or not given.any():
         raise ValueError(f"weights must be numbers >= 0 and not all 0, not {list(weights)!r}")
+    given /= given.max()  # so that the sum is finite
     return np.round(np.cumsum(given / given.sum()) * 2.0**32).astype(np.uint64)
 
 
@@ -164,7 +165,7 @@ def ruleset_mix(
     Raises:
         ValueError: nonsense.
     """
-    pairs = [(ruleset, 1.0)] if isinstance(ruleset, str | Ruleset | Mapping) else list(ruleset)
+    pairs: list[Any] = list(ruleset) if isinstance(ruleset, list | tuple) else [(ruleset, 1.0)]
     for pair in pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise ValueError(f"a weighted ruleset is a pair (ruleset, weight), not {pair!r}")

@@ -94,16 +94,7 @@ class ThatsLifeEnv(gymnasium.Env):
         if not callable(opponent):
             return opponent  # a name; SeatGames refuses anything else
 
-        def play(states: npt.NDArray[Any], keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-            action = opponent(Position.from_state(states[0]), self.np_random)
-            try:
-                return np.array([as_action(action)], np.int64)
-            except (IllegalMoveError, OverflowError):
-                raise IllegalMoveError(f"the opponent {name} played {action!r}") from None
-
-        name = getattr(opponent, "__name__", repr(opponent))
-        play.__name__ = play.__qualname__ = name
-        return play
+        return _BatchOpponent(self, opponent)
 
     @property
     def position(self) -> Position:
@@ -190,6 +181,31 @@ class ThatsLifeEnv(gymnasium.Env):
         if self._is_over:
             self._mask[:] = False
         return observation[0], {"action_mask": self._mask[0].copy(), "seat": self.seat}
+
+
+class _BatchOpponent:
+    """A callable f(position, rng) as `SeatGames` calls it, with the environment's generator.
+
+    Args:
+        env: whose opponent it is.
+        opponent: the callable.
+    """
+
+    def __init__(self, env: ThatsLifeEnv, opponent: Callable[[Position, Any], int]) -> None:
+        self._env = env
+        self._opponent = opponent
+
+    def __repr__(self) -> str:
+        return getattr(self._opponent, "__name__", repr(self._opponent))
+
+    def __call__(
+        self, states: npt.NDArray[Any], keys: npt.NDArray[np.uint64]
+    ) -> npt.NDArray[np.int64]:
+        action = self._opponent(Position.from_state(states[0]), self._env.np_random)
+        try:
+            return np.array([as_action(action)], np.int64)
+        except (IllegalMoveError, OverflowError):
+            raise IllegalMoveError(f"the opponent {self!r} played {action!r}") from None
 
 
 def _position_option(options: dict[str, Any] | None) -> Position | None:

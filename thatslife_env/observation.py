@@ -498,6 +498,8 @@ def decode(observation: npt.NDArray[np.float32], seat: int = 0) -> dict[str, Any
         return "lucky" if lucky else whole(value, VALUE_SCALE)
 
     players = hot("players") + MIN_PLAYERS
+    if not is_whole(seat, 0, players - 1):
+        raise ValueError(f"seat must be 0 to {players - 1}, not {seat!r}")
     pawns_each = hot("pawns_each") + 1
     finish = whole(view["finish"][0], LAST_SLOT)
     phase = PHASE_NAMES[hot("phase")]

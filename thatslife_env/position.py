@@ -85,8 +85,10 @@ class Position:
                 contain.
 
         Raises:
-            ValueError: the seed is outside its range.
+            ValueError: the seed is outside its range, or `rules` is no Ruleset.
         """
+        if not isinstance(rules, Ruleset):
+            raise ValueError(f"rules must be a Ruleset, not {short(rules)}")
         state = np.zeros(1, STATE)
         _deal(state, rules.record, np.uint64(check_seed(seed)))
         return cls._of(state)
@@ -114,8 +116,13 @@ class Position:
 
         Args:
             state: `states[i]` of an array of dtype STATE, or an array of it with one element.
+
+        Raises:
+            ValueError: it is something else.
         """
         copy = np.empty(1, STATE)
+        if getattr(state, "dtype", None) != STATE or np.size(state) != 1:
+            raise ValueError(f"a state is one record of dtype STATE, not {short(state)}")
         copy[0] = state.reshape(-1)[0] if isinstance(state, np.ndarray) else state
         return cls._of(copy)
 
@@ -200,7 +207,7 @@ class Position:
         if isinstance(die, np.ndarray) and die.ndim == 0:
             die = die[()]
         if not is_whole(die, 1, DIE_FACES):
-            raise IllegalMoveError(f"a die shows 1 to {DIE_FACES}, not {_short(die)}")
+            raise IllegalMoveError(f"a die shows 1 to {DIE_FACES}, not {short(die)}")
         state = self._state.copy()
         _roll(state, int(die))
         return self._of(state)
@@ -327,8 +334,10 @@ def dice(seed: int, k: int) -> int:
     """The k-th roll, from 0, of the game dealt from `seed`: 1..6.
 
     Raises:
-        ValueError: the seed is outside 0 .. 2^64 - 1.
+        ValueError: the seed is outside 0 .. 2^64 - 1, or k no whole number from 0.
     """
+    if not is_whole(k, 0, 2**63 - 1):
+        raise ValueError(f"k must be a whole number from 0, not {short(k)}")
     return int(engine.die_of(np.uint64(check_seed(seed)), np.uint64(k)))
 
 
@@ -339,7 +348,7 @@ def check_seed(seed: object) -> int:
         ValueError: it is not a whole number 0 .. 2^64 - 1.
     """
     if not is_whole(seed, 0, 2**64 - 1):
-        raise ValueError(f"a seed is a whole number from 0 to 2^64 - 1, not {_short(seed)}")
+        raise ValueError(f"a seed is a whole number from 0 to 2^64 - 1, not {short(seed)}")
     return int(seed)  # type: ignore[call-overload]  # checked just above
 
 
@@ -352,7 +361,7 @@ def as_action(action: object) -> int:
     if isinstance(action, np.ndarray) and action.ndim == 0:
         action = action[()]
     if isinstance(action, bool) or not isinstance(action, int | np.integer):
-        raise IllegalMoveError(f"an action is a whole number, not {_short(action)}")
+        raise IllegalMoveError(f"an action is a whole number, not {short(action)}")
     return int(action)
 
 
@@ -370,7 +379,7 @@ def illegal_move(
     action = int(action) if isinstance(action, np.integer) else action
     if position.phase in ("roll", "over"):
         return IllegalMoveError(f"no play in phase {position.phase!r}: {position!r}")
-    tried = " ".join(f"action {_short(action)} {who}".split())
+    tried = " ".join(f"action {short(action)} {who}".split())
     legal = position.legal_actions()
     return IllegalMoveError(f"{tried} is not legal; legal: {legal} in {position!r}")
 
@@ -442,7 +451,7 @@ def _parse(position: Any) -> npt.NDArray[Any]:
     players = _number(given["players"], MIN_PLAYERS, MAX_PLAYERS, "rules.players")
     pawns_each = _number(given["pawns"], 1, MAX_PAWNS, "rules.pawns")
     if not isinstance(given["guards"], bool):
-        _fail("rules.guards", f"must be true or false, not {given['guards']!r}")
+        _fail("rules.guards", f"must be true or false, not {short(given['guards'])}")
     scoring = _word(given["scoring"], SCORINGS, "rules.scoring")
     record["players"], record["pawns_each"] = players, pawns_each
     record["with_guards"], record["scoring"] = given["guards"], SCORINGS.index(scoring)
@@ -474,7 +483,7 @@ def _parse(position: Any) -> npt.NDArray[Any]:
     for seat, tower in enumerate(rows):
         for height, face in enumerate(tower):
             if not (_is_number_face(face) or (isinstance(face, str) and face == "lucky")):
-                _fail(f"towers[{seat}][{height}]", f"{_short(face)} is not a number or lucky tile")
+                _fail(f"towers[{seat}][{height}]", f"{short(face)} is not a number or lucky tile")
     total = on_track + sum(map(len, rows))
     if total > MAX_TILES:
         _fail("towers", f"{total} tiles on track and towers; at most {MAX_TILES} are allowed")
@@ -514,9 +523,9 @@ def _check_phase(state: npt.NDArray[Any]) -> None:
 
 def _parse_track(given: Any) -> list[int]:
     faces = _list(given, "track")
-    if not faces or faces[0] != "start" or not isinstance(faces[0], str):
+    if not faces or not isinstance(faces[0], str) or faces[0] != "start":
         _fail("track", "must begin with 'start'")
-    if len(faces) < 2 or faces[-1] != "finish" or not isinstance(faces[-1], str):
+    if len(faces) < 2 or not isinstance(faces[-1], str) or faces[-1] != "finish":
         _fail("track", "must end with 'finish'")
     track = []
     for slot, face in enumerate(faces):
@@ -525,7 +534,7 @@ def _parse_track(given: Any) -> list[int]:
         elif isinstance(face, str) and face in TILE_OF_NAME:
             track.append(TILE_OF_NAME[face])
         else:
-            _fail(f"track[{slot}]", f"{_short(face)} is not a tile")
+            _fail(f"track[{slot}]", f"{short(face)} is not a tile")
         if track[-1] == START and slot > 0:
             _fail(f"track[{slot}]", "a second 'start'")
         if track[-1] == FINISH and slot < len(faces) - 1:
@@ -546,10 +555,10 @@ def _is_number_face(face: Any) -> bool:
 
 def _check_keys(given: Any, keys: tuple[str, ...], place: str) -> None:
     if not isinstance(given, dict):
-        _fail(place, f"must be an object with the keys {', '.join(keys)}, not {_short(given)}")
+        _fail(place, f"must be an object with the keys {', '.join(keys)}, not {short(given)}")
     for key in given:
         if key not in keys:
-            _fail(place, f"unknown key {_short(key)}; there are: {', '.join(keys)}")
+            _fail(place, f"unknown key {short(key)}; there are: {', '.join(keys)}")
     for key in keys:
         if key not in given:
             _fail(place, f"the key {key!r} is missing")
@@ -557,21 +566,21 @@ def _check_keys(given: Any, keys: tuple[str, ...], place: str) -> None:
 
 def _number(given: Any, low: int, high: int, place: str) -> int:
     if isinstance(given, bool) or not isinstance(given, int):
-        _fail(place, f"must be a whole number, not {_short(given)}")
+        _fail(place, f"must be a whole number, not {short(given)}")
     if not low <= given <= high:
-        _fail(place, f"must be {low} to {high}, not {_short(given)}")
+        _fail(place, f"must be {low} to {high}, not {short(given)}")
     return given
 
 
 def _word(given: Any, words: tuple[str, ...], place: str) -> str:
     if not isinstance(given, str) or given not in words:
-        _fail(place, f"must be one of {', '.join(words)}, not {_short(given)}")
+        _fail(place, f"must be one of {', '.join(words)}, not {short(given)}")
     return given
 
 
 def _list(given: Any, place: str) -> list[Any]:
     if not isinstance(given, list):
-        _fail(place, f"must be a list, not {_short(given)}")
+        _fail(place, f"must be a list, not {short(given)}")
     return given
 
 
@@ -589,7 +598,7 @@ def _slots(given: Iterable[Any], finish: int, place: str) -> list[int]:
     return slots
 
 
-def _short(value: object) -> str:
+def short(value: object) -> str:
     """`repr`, but never long: a number may have thousands of digits, a list thousands of levels."""
     try:
         text = repr(value)

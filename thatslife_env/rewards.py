@@ -34,7 +34,7 @@ def reward_code(name: str) -> int:
     Raises:
         ValueError: there is no such reward.
     """
-    if name not in REWARDS:
+    if not isinstance(name, str) or name not in REWARDS:
         raise ValueError(f"unknown reward {name!r}; there are: {', '.join(REWARDS)}")
     return list(REWARDS).index(name)
 
@@ -45,7 +45,9 @@ def finite(name: str, value: float) -> float:
     Raises:
         ValueError: it is not a finite number; the message names it.
     """
-    if isinstance(value, bool | str) or not np.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise ValueError(f"{name} must be a finite number, not {value!r}")
+    if not np.isfinite(float(value)):
         raise ValueError(f"{name} must be a finite number, not {value!r}")
     return float(value)
 
