@@ -64,10 +64,11 @@ def main() -> None:
                 progress=progress,
             )
         results = tournament.to_json()
-        print(table(results), end="\n\n")
         if folder is not None:
             write_json(folder / RESULTS, results)
             plot(results, folder / PLOT)
+        print(table(results), end="\n\n")
+        if folder is not None:
             print(f"results in {folder}\n")
 
 
