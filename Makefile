@@ -5,12 +5,13 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 READY := $(VENV)/ready
 
-.PHONY: help setup test test-slow check demo clean
+.PHONY: help setup test test-slow check demo bench clean
 
 help:
 	@echo "make demo       set up from nothing, train, evaluate; shows what it did"
 	@echo "make test       set up from nothing, then every check"
 	@echo "make test-slow  the long forms of the tests"
+	@echo "make bench      random decisions per second, against plain C (needs gcc)"
 	@echo "make clean      remove .venv and caches"
 
 setup: $(READY)
@@ -40,6 +41,10 @@ demo: setup
 	@echo "policy:  $(DEMO)/policy (weights as safetensors, policy.json); its spec is policy:$(DEMO)"
 	@echo "curve:   $(DEMO)/curve.png"
 	@echo "results: $(DEMO)/evaluation/results.json, results.png"
+
+# The engine against plain C; needs gcc.
+bench: setup
+	$(RUN) benchmarks/run.py
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
