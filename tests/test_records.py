@@ -734,7 +734,6 @@ def test_saving_over_the_file_that_is_being_read(tmp_path):
     assert load(path) == three_games()[::2]
 
 
-@pytest.mark.skipif(os.name != "posix", reason="modes and links are those of POSIX")
 def test_saving_keeps_mode_and_link(tmp_path):
     path, link = tmp_path / "games.jsonl", tmp_path / "latest.jsonl"
     save(path, [])
