@@ -5,8 +5,10 @@ progress, snapshots, random states, counters. A run that is stopped and resumed 
 one that was not.
 """
 
+import itertools
 import json
 import os
+import re
 import shutil
 import sys
 import time
@@ -43,6 +45,7 @@ from thatslife_env.position import is_whole
 
 CHECKPOINT_FORMAT = 1
 CHECKPOINTS_KEPT = 2
+SNAPSHOT = re.compile(r"snapshot-\d+")
 
 
 class NetworkPolicy(MaskableActorCriticPolicy):
@@ -372,6 +375,8 @@ def _restore(
     most = opponents.config.total_steps + env.num_envs * model.n_steps
     _require(is_whole(n_steps, 0, most) and is_whole(n_updates, 0, 2**63 - 1), "counters")
     _require(isinstance(roster, list) and all(isinstance(name, str) for name in roster), "roster")
+    known = (*opponents.fixed_roster, SELF)
+    _require(all(name in known or SNAPSHOT.fullmatch(name) for name in roster), "roster")
     _require(set(opponents.fixed_roster) <= set(roster), "roster")
     _require(is_whole(position, 0, 624) and is_whole(has_gauss, 0, 1), "numpy")
     _require(isinstance(gauss, float) and np.isfinite(gauss), "numpy")
@@ -711,9 +716,7 @@ def plot_curve(metrics: list[dict[str, Any]], config: Config, path: Path) -> Non
 
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     axes = figure.add_subplot()
-    for color, spec in zip(
-        COLORS * len(config.evaluation.opponents), config.evaluation.opponents, strict=False
-    ):
+    for spec, color in zip(config.evaluation.opponents, itertools.cycle(COLORS), strict=False):
         lines = [line for line in metrics if f"{Run.EVALUATION}{spec}" in line]
         steps = [line["step"] for line in lines]
         axes.plot(

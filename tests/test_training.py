@@ -1054,6 +1054,8 @@ def edit_state(folder: Path, **changes) -> None:
         {"n_updates": None},
         {"roster": [5]},
         {"roster": []},
+        {"roster": ["self", "snapshot-000000256", "human"]},  # nobody the config names
+        {"roster": ["self", "snapshot-/../../else"]},
     ],
     ids=str,
 )

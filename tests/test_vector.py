@@ -1249,3 +1249,10 @@ def test_uncompiled_the_same_lines_give_the_same_bits():
     assert [output[0] for output in outputs] == ["True", "False"]
     assert int(outputs[0][1]) > 0
     assert outputs[0][1:] == outputs[1][1:]
+
+
+def test_a_numpy_number_of_games_is_a_number():
+    assert VectorGame(np.int64(2)).num_envs == ThatsLifeVectorEnv(np.int64(2)).num_envs == 2
+    for wrong in (0, -1, 2.0, True, "2", None):
+        with pytest.raises(ValueError, match="num_"):
+            ThatsLifeVectorEnv(wrong)

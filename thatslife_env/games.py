@@ -267,14 +267,13 @@ def _write_streams(seed: np.uint64, out: npt.NDArray[np.uint64]) -> None:
         out[i] = rules.draw64(seed, np.uint64(i))
 
 
-# Games of one learning seat
-# ------------------------------------------------------------------------
+# Games of one learning seat -------------------------------------------------------------
 
-LEARNER: Final = -1  # what a game waits for: the learner,
-ENDED: Final = -2  # nothing more,
-FIRST_OUTSIDE: Final = len(
-    BASELINES
-)  # or an opponent with this number or more; lower ones are compiled
+# What a game waits for: its learner, nothing more, or an opponent outside the kernels, whose number
+# is this or more; lower numbers are the compiled ones.
+LEARNER: Final = -1
+ENDED: Final = -2
+FIRST_OUTSIDE: Final = len(BASELINES)
 
 _ANY_SEAT = (1 << MAX_PLAYERS) - 1
 
@@ -326,10 +325,7 @@ class SeatGames:
         gamma: float = 1.0,
         illegal: str = "raise",
     ) -> None:
-        if isinstance(num_games, bool) or not isinstance(num_games, int) or num_games < 1:
-            raise ValueError(
-                f"the number of games must be a whole number from 1, not {num_games!r}"
-            )
+        check_count("num_games", num_games)
         self.rulesets, self._rulesets, self._shares = ruleset_mix(ruleset, players)
         fewest = min(made.players for made in self.rulesets)
         if seat == "random":

@@ -392,7 +392,6 @@ def is_whole(value: object, low: int, high: int) -> bool:
 
 
 # Arrays in, compiled rules inside: a call with an array costs a seventh of one with a record
-# -----------------------
 
 
 @njit
