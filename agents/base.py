@@ -48,6 +48,34 @@ class Agent(ABC):
             int64[M], legal actions.
         """
 
+    def probabilities(self, states: States) -> npt.NDArray[np.float64]:
+        """How likely each action is in M positions with something to decide, over all keys.
+
+        Args:
+            states: STATE[M], not to be changed.
+
+        Returns:
+            float64[M, 16]; rows sum to 1, illegal actions have 0.
+
+        Raises:
+            AgentError: it does not know them, as players that sample do not.
+        """
+        raise AgentError(f"{self.name}: how likely its actions are is not known")
+
+    def values(self, states: States) -> npt.NDArray[np.float64]:
+        """The win share that it expects for every seat in M positions of any phase.
+
+        Args:
+            states: STATE[M], not to be changed.
+
+        Returns:
+            float64[M, 6]; absent seats 0, rows sum to 1. In phase over the win shares themselves.
+
+        Raises:
+            AgentError: it judges no positions.
+        """
+        raise AgentError(f"{self.name}: it has no value of positions")
+
     def act(self, position: Position) -> int:
         """A legal action in a position.
 

@@ -119,6 +119,15 @@ class NetworkAgent(Agent):
             actions[:] = np.where(masks, scores, -np.inf).argmax(axis=1)
         return actions
 
+    def probabilities(self, states: States) -> npt.NDArray[np.float64]:
+        """See `Agent.probabilities`."""
+        scores, masks = self.scores(states)
+        legal = np.where(masks, scores, -np.inf).astype(np.float64)
+        if not self._sample:
+            return np.eye(N_ACTIONS)[legal.argmax(axis=1)]
+        weights = np.exp(legal - legal.max(axis=1, keepdims=True))
+        return weights / weights.sum(axis=1, keepdims=True)
+
     def scores(self, states: States) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
         """Scores of all actions, float32[M, 16], and which are legal, bool[M, 16].
 

@@ -1,10 +1,11 @@
 """The players that need no learning: random, greedy, flat Monte Carlo, and a person."""
 
 import numpy as np
+import numpy.typing as npt
 
 from agents.base import Actions, Agent, AgentError, Keys, States
 from thatslife_env import Position, njit, rules
-from thatslife_env.baselines import BASELINES, baseline_action, random_action
+from thatslife_env.baselines import BASELINES, baseline_action, baseline_actions, random_action
 from thatslife_env.board import DIE_FACES, MAX_PLAYERS, N_ACTIONS, OVER, ROLL, STATE
 from thatslife_env.rules import Int, State
 
@@ -17,6 +18,12 @@ class Baseline(Agent):
         actions = np.empty(len(states), np.int64)
         _baseline(states, BASELINES.index(self.name), keys, actions)
         return actions
+
+    def probabilities(self, states: States) -> npt.NDArray[np.float64]:
+        """See `Agent.probabilities`."""
+        out = np.zeros((len(states), N_ACTIONS), np.float64)
+        _baseline_probabilities(states, BASELINES.index(self.name), out)
+        return out
 
 
 class MonteCarlo(Agent):
@@ -83,6 +90,15 @@ def _monte_carlo(
 ) -> None:
     for i in range(len(states)):
         actions[i] = monte_carlo_action(states[i], rollouts, playouts, keys[i])
+
+
+@njit
+def _baseline_probabilities(states: States, baseline: int, out: npt.NDArray[np.float64]) -> None:
+    for i in range(len(states)):
+        bits = baseline_actions(states[i], baseline)
+        for action in range(N_ACTIONS):
+            if (bits >> action) & 1:
+                out[i, action] = 1 / rules.count_bits(bits)
 
 
 _UNITS = 60  # a win share as a whole number, 60 / k for each of k winners: ties are exact

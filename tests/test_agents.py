@@ -345,6 +345,29 @@ def test_a_generator_repeats_with_its_seed(player):
     np.testing.assert_array_equal(first, again)
 
 
+@pytest.mark.parametrize("name", ["random", "greedy", "network", "sampling network"])
+def test_probabilities_are_the_shares_of_many_keys(name):
+    player = PLAYERS[name]()
+    states, keys = stack(decisions(60, "shares")), random_keys(2000, 8)
+    probabilities = player.probabilities(states)
+    assert probabilities.shape == (60, 16)
+    assert probabilities.dtype == np.float64
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    for i, expected in enumerate(probabilities):
+        played = player.act_batch(np.repeat(states[i : i + 1], len(keys)), keys)
+        shares = np.bincount(played, minlength=16) / len(keys)
+        assert np.abs(shares - expected).max() < 0.06
+        assert not shares[expected == 0].any()
+
+
+def test_probabilities_and_values_that_are_not_known_are_refused():
+    states = stack(decisions(2, "unknown"))
+    with pytest.raises(AgentError, match="mc:rollouts=3: how likely its actions are is not known"):
+        agents.make("mc:rollouts=3").probabilities(states)
+    with pytest.raises(AgentError, match="greedy: it has no value of positions"):
+        agents.make("greedy").values(states)
+
+
 def test_an_empty_batch_has_no_actions(player):
     states = stack(decisions(1, "none"))[:0]
     assert player.act_batch(states, np.random.default_rng(0)).shape == (0,)

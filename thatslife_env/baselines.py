@@ -35,29 +35,38 @@ def decision_key(deal_seed: np.uint64, n_decisions: int) -> np.uint64:
 @njit
 def baseline_action(state: State, baseline: int, key: np.uint64) -> int:
     """What the baseline with this code plays: int64."""
-    if baseline == GREEDY:
-        return greedy_action(state, key)
-    return random_action(state, key)
+    return draw_action(baseline_actions(state, baseline), key)
+
+
+@njit
+def baseline_actions(state: State, baseline: int) -> int:
+    """The set of actions of which the baseline plays each as likely: int64, bit a is action a."""
+    return greedy_actions(state) if baseline == GREEDY else rules.legal_bits(state)
+
+
+@njit(inline=True)
+def draw_action(bits: int, key: np.uint64) -> int:
+    """One action of a set that is not empty, each as likely as the others: int64."""
+    n_actions = rules.count_bits(bits)
+    return rules.nth_action(bits, np.int64(rules.draw(key, _FIRST, np.uint64(n_actions))))
 
 
 @njit(inline=True)
 def random_action(state: State, key: np.uint64) -> int:
     """A legal action, each as likely as the others: int64."""
-    bits = rules.legal_bits(state)
-    n_legal = rules.count_bits(bits)
-    return rules.nth_action(bits, np.int64(rules.draw(key, _FIRST, np.uint64(n_legal))))
+    return draw_action(rules.legal_bits(state), key)
 
 
 @njit
-def greedy_action(state: State, key: np.uint64) -> int:
-    """The action after which `greedy_value` is highest, ties at random: int64."""
+def greedy_actions(state: State) -> int:
+    """The set of legal actions after which `greedy_value` is highest: int64."""
     seat = np.int64(state["player"])
     bits = rules.legal_bits(state)
     if rules.count_bits(bits) == 1:
-        return rules.nth_action(bits, 0)
+        return bits
     after = np.empty(1, STATE)
     best_value = 0
-    best = 0  # set of the best actions
+    best = 0
     for action in range(N_ACTIONS):
         if (bits >> action) & 1:
             after[0] = state
@@ -68,8 +77,7 @@ def greedy_action(state: State, key: np.uint64) -> int:
                 best = 0
             if value == best_value:
                 best |= 1 << action
-    n_best = rules.count_bits(best)
-    return rules.nth_action(best, np.int64(rules.draw(key, _FIRST, np.uint64(n_best))))
+    return best
 
 
 @njit
