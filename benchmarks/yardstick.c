@@ -153,10 +153,14 @@ static inline unsigned legal(const Game *g) {
         if (slot != before && slot != g->finish) bits |= 1u << pawn;
         before = slot;
     }
+    if (!g->n_guards) return bits;
+    uint64_t left = 0;
+    for (int i = 0; i < g->players * PAWNS; i++) left |= 1ull << (g->pawns[i] & 63);
+    left &= ~(1ull << g->finish);
     before = NOWHERE;
     for (int guard = 0; guard < g->n_guards; guard++) {
         int slot = g->guards[guard];
-        if (slot != before && slot != g->finish && pawn_on(g, slot)) bits |= 1u << (FIRST_GUARD + guard);
+        bits |= (unsigned)(left >> slot & (slot != before)) << (FIRST_GUARD + guard);
         before = slot;
     }
     return bits;
@@ -206,7 +210,7 @@ static inline void play(Game *g, int action) {
                 if (choices) hand_over(g, __builtin_ctz(choices));
             } else {
                 push(g, g->player, tile);
-                memmove(g->track + slot, g->track + slot + 1, 40 - slot);
+                for (int8_t k = 0; k < 48; k++) g->track[k] = k >= slot ? g->track[k + 1] : g->track[k];
                 g->finish--;
                 for (int i = 0; i < 32; i++) g->pawns[i] -= g->pawns[i] > slot;
                 for (int i = 0; i < GUARDS; i++) g->guards[i] -= g->guards[i] > slot;

@@ -26,6 +26,8 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba.core import types
+from numba.extending import intrinsic
 
 config: Any = numba.config
 JIT = not config.DISABLE_JIT
@@ -145,3 +147,23 @@ def _fingerprint(package: str) -> str:
         for source in sorted(folder.glob("*.py")):
             digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
+
+
+if JIT:
+
+    @intrinsic
+    def _population_count(typing_context: Any, bits: Any) -> Any:
+        """The processor's instruction: int64 -> int64."""
+        signature = types.int64(types.int64)
+        return signature, lambda context, builder, signature, arguments: builder.ctpop(arguments[0])
+
+    @njit(inline=True)
+    def count_bits(bits: int) -> Any:
+        """How many bits of a whole number from 0 are set: int64 -> int64."""
+        return _population_count(bits)  # type: ignore[call-arg]  # the context is Numba's
+
+else:
+
+    def count_bits(bits: int) -> Any:
+        """How many bits of a whole number from 0 are set."""
+        return int(bits).bit_count()

@@ -85,7 +85,7 @@ def begin_deal(state: State, game: Record, ruleset: Record, deal_seed: np.uint64
     roll_on(state, game)
 
 
-@njit
+@njit(inline=True)
 def roll_on(state: State, game: Record) -> None:
     """Roll if the game waits for it."""
     if state["phase"] == ROLL:
@@ -93,7 +93,7 @@ def roll_on(state: State, game: Record) -> None:
         game["rolls"] += 1
 
 
-@njit
+@njit(inline=True)
 def proceed(state: State, game: Record, action: int) -> None:
     """Play a legal action, then roll on to the next decision or the end."""
     rules.play(state, action)
@@ -101,7 +101,7 @@ def proceed(state: State, game: Record, action: int) -> None:
     roll_on(state, game)
 
 
-@njit
+@njit(inline=True)
 def key_of(game: Record) -> np.uint64:
     """The key of the decision that the game has come to: uint64."""
     return decision_key(game["deal"], game["decisions"])

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thatslife_env._jit import count_bits as count_bits
 from thatslife_env._jit import njit
 from thatslife_env.board import (
     DIE_FACES,
@@ -33,6 +34,7 @@ from thatslife_env.board import (
     MAX_PAWNS,
     MAX_PLAYERS,
     MAX_TILES,
+    MAX_TRACK,
     MAX_VALUE,
     MIN_VALUE,
     MOVE,
@@ -95,15 +97,6 @@ def die_of(seed: np.uint64, k: np.uint64) -> Int:
 
 
 # Sets of actions: bit a of a whole number is action a ----------------------------------
-
-
-@njit(inline=True)
-def count_bits(bits: int) -> Int:
-    """How many of the low 32 bits are set: int64 -> int64."""
-    bits = bits - ((bits >> 1) & 0x55555555)
-    bits = (bits & 0x33333333) + ((bits >> 2) & 0x33333333)
-    bits = (bits + (bits >> 4)) & 0x0F0F0F0F
-    return ((bits * 0x01010101) & 0xFFFFFFFF) >> 24
 
 
 @njit(inline=True)
@@ -201,7 +194,7 @@ def play(state: State, action: int) -> None:
         seat = np.int64(state["player"])
         slot = np.int64(state["pawns"][seat, action])
         _advance(state["pawns"][seat], action, np.int64(state["pawns_each"]), landing(state, slot))
-        if slot > 0 and pawns_on(state, slot) == 0 and guards_on(state, slot) == 0:
+        if slot > 0 and not ((pawn_slots(state) | guard_slots(state)) >> slot) & 1:
             _leave(state, slot)
             if state["phase"] != MOVE:  # a choice is left open
                 return
@@ -216,6 +209,25 @@ def play(state: State, action: int) -> None:
 def landing(state: State, slot: int) -> Int:
     """Where a piece on `slot` would come to stand with this roll."""
     return min(slot + np.int64(state["die"]), np.int64(state["finish"]))
+
+
+@njit(inline=True)
+def pawn_slots(state: State) -> Int:
+    """The slots on which pawns stand, as a set, int64: bit s is slot s."""
+    bits: Int = 0
+    for seat in range(np.int64(state["players"])):
+        for pawn in range(np.int64(state["pawns_each"])):
+            bits |= 1 << np.int64(state["pawns"][seat, pawn])
+    return bits
+
+
+@njit(inline=True)
+def guard_slots(state: State) -> Int:
+    """The slots on which guards stand, as a set, int64: bit s is slot s."""
+    bits: Int = 0
+    for guard in range(np.int64(state["n_guards"])):
+        bits |= 1 << np.int64(state["guards"][guard])
+    return bits
 
 
 @njit(inline=True)
@@ -256,12 +268,15 @@ def _moves(state: State) -> Int:
         if slot != before and slot != finish:
             bits |= 1 << pawn
         before = slot
+    n_guards = np.int64(state["n_guards"])
+    if n_guards == 0:
+        return bits
     guards = state["guards"]
+    movable = pawn_slots(state) & ~(1 << finish)
     before = NOWHERE
-    for guard in range(np.int64(state["n_guards"])):
+    for guard in range(n_guards):  # without a branch, which would be a guess each time
         slot = np.int64(guards[guard])
-        if slot != before and slot != finish and pawns_on(state, slot) > 0:
-            bits |= 1 << (FIRST_GUARD + guard)
+        bits |= ((movable >> slot) & (slot != before)) << (FIRST_GUARD + guard)
         before = slot
     return bits
 
@@ -292,9 +307,10 @@ def _close_gap(state: State, slot: int) -> None:
     """Take `slot`, on which nothing stands, out of the track."""
     track = state["track"]
     finish = np.int64(state["finish"])
-    for behind in range(slot, finish):
-        track[behind] = track[behind + 1]
-    track[finish] = NO_TILE
+    here = np.int8(slot)
+    for k in range(MAX_TRACK - 1):  # all of it, which takes a few vector instructions
+        track[k] = track[k + 1] if np.int8(k) >= here else track[k]
+    track[MAX_TRACK - 1] = NO_TILE
     state["finish"] = finish - 1
     pawns = state["pawns"]
     for seat in range(np.int64(state["players"])):
