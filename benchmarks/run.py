@@ -1,179 +1,494 @@
-"""Random decisions per second: the batch engine against plain C, in pairs, on one pinned core.
+"""How fast everything is: each budget of the design, measured in pairs on one pinned core.
 
-    python benchmarks/run.py [--runs 9]
+    python benchmarks/run.py [--runs 9] [--only NAME ...]
 
-Both play the same deals with the same dice and choices; their checksums of final points must agree.
-gcc builds the yardstick on the spot.
+What is compared runs in turn, A B A B, so that both meet the same machine; the table shows medians
+and the range of the ratios, and `results.json` beside this file holds them. gcc builds the
+yardstick on the spot.
 """
 
-import ctypes
 import json
 import os
+import platform
+import random
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported
 
 import numpy as np
+from engines import Engine, Player, Yardstick, play_in_turn
 
-from agents.cli import Parser, UsageError, run, whole_number
-from thatslife_env import Ruleset, njit, rules
-from thatslife_env.baselines import random_action
-from thatslife_env.board import OVER, STATE
-from thatslife_env.games import GAME, begin, begin_all, key_of, proceed, ruleset_mix, stream_seeds
+from agents.cli import Parser, run, whole_number
+from thatslife_env import Position, Ruleset, njit, thatslife_v0
+from thatslife_env.board import STATE
+from thatslife_env.games import GAME, begin_all, ruleset_mix, stream_seeds
+from thatslife_env.vector import VectorGame
 
 HERE = Path(__file__).resolve().parent
-SETTINGS = (("basic", 2), ("full", 4))
-N_GAMES = 64
-N_DECISIONS = 20_000  # of each game in a run
+
+
+class Row(NamedTuple):
+    """One line of the table.
+
+    Attributes:
+        name: what is measured.
+        unit: of `ours` and `theirs`.
+        ours: median.
+        theirs: median of what it is compared with; None if with nothing.
+        against: what that is.
+        ratio: median of the pairs' ratios, or `ours` where there is nothing to compare with.
+        lowest: of the ratios.
+        highest: of the ratios.
+        budget: such as `>= 0.8`, of `ratio`; empty if there is none.
+    """
+
+    name: str
+    unit: str
+    ours: float
+    theirs: float | None
+    against: str
+    ratio: float
+    lowest: float
+    highest: float
+    budget: str = ""
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the budget is kept."""
+        sign, _, bound = self.budget.partition(" ")
+        return not sign or (
+            self.ratio >= float(bound) if sign == ">=" else self.ratio <= float(bound)
+        )
+
+
+Timed = Callable[[], float]  # does something once; returns seconds
+
+
+def clock(do: Callable[[], Any], timer: Callable[[], float] = time.thread_time) -> float:
+    """Seconds that `do` takes, of this thread's processor time unless said otherwise."""
+    start = timer()
+    do()
+    return timer() - start
+
+
+def paired(
+    name: str,
+    unit: str,
+    amount: float,
+    ours: Timed,
+    theirs: Timed,
+    against: str,
+    n_runs: int,
+    budget: str = "",
+) -> Row:
+    """Time both in turn after a first run that does not count; rates are `amount` per second."""
+    ours(), theirs()
+    pairs = [(ours(), theirs()) for _ in range(n_runs)]
+    ratios = [their / our for our, their in pairs]
+    return Row(
+        name,
+        unit,
+        amount / statistics.median(our for our, _ in pairs),
+        amount / statistics.median(their for _, their in pairs),
+        against,
+        statistics.median(ratios),
+        min(ratios),
+        max(ratios),
+        budget,
+    )
+
+
+def alone(name: str, unit: str, measured: list[float], budget: str = "") -> Row:
+    """Figures that are compared with nothing but their budget."""
+    middle = statistics.median(measured)
+    return Row(name, unit, middle, None, "", middle, min(measured), max(measured), budget)
+
+
+# What is measured -----------------------------------------------------------------------------
+
+
+def bare(n_runs: int) -> list[Row]:
+    """Random decisions without observation, against C."""
+    return [
+        against_c("bare", preset, players, 20_000, n_runs, budget, lambda p, n: p.play(n))
+        for preset, players, budget in (("basic", 2, ">= 0.8"), ("full", 4, ""))
+    ]
+
+
+def observed(n_runs: int) -> list[Row]:
+    """The same with observation and mask written before each decision."""
+    return [
+        against_c("observed", preset, players, 4_000, n_runs, budget, lambda p, n: p.observe(n))
+        for preset, players, budget in (("basic", 2, ">= 0.7"), ("full", 4, ""))
+    ]
+
+
+def against_c(
+    what: str,
+    preset: str,
+    players: int,
+    n_decisions: int,
+    n_runs: int,
+    budget: str,
+    play: Callable[[Player, int], int],
+) -> Row:
+    """Engine and yardstick, which must come to the same points and write the same bits.
+
+    Raises:
+        RuntimeError: they do not.
+    """
+    ruleset = Ruleset.preset(preset, players=players)
+    both = Engine(ruleset, 1), Yardstick(ruleset, 1)
+    sums: list[int] = []
+
+    def timed(player: Player) -> float:
+        start = time.thread_time()
+        sums.append(play(player, n_decisions))
+        return time.thread_time() - start
+
+    row = paired(
+        f"{what}, {preset}, {players} players",
+        "million decisions/s",
+        len(both[0].streams) * n_decisions / 1e6,
+        lambda: timed(both[0]),
+        lambda: timed(both[1]),
+        "C",
+        n_runs,
+        budget,
+    )
+    engine, yardstick = both
+    if (
+        sums[::2] != sums[1::2]
+        or engine.observations.tobytes() != yardstick.observations.tobytes()
+        or engine.masks.tobytes() != yardstick.masks.tobytes()
+    ):
+        raise RuntimeError(f"{preset}, {players} players: engine and yardstick differ")
+    return row
+
+
+def growth(n_runs: int) -> list[Row]:
+    """Cost of a decision with many games, each coming from memory at each decision, and few."""
+    few, many = 64, 262_144
+
+    def games_of(number: int) -> Timed:
+        _, rulesets, shares = ruleset_mix("basic")
+        states, running = np.zeros(number, STATE), np.zeros(number, GAME)
+        running["stream"] = stream_seeds(1, number)
+        begin_all(states, running, np.arange(number), rulesets, shares)
+        n_rounds = 2 * many // number
+        return lambda: clock(lambda: play_in_turn(states, running, rulesets, shares, n_rounds))
+
+    row = paired(
+        f"{many} games at once",
+        "million decisions/s",
+        2 * many / 1e6,
+        games_of(many),
+        games_of(few),
+        f"{few} games",
+        n_runs,
+    )
+    row = row._replace(
+        ratio=1 / row.ratio, lowest=1 / row.highest, highest=1 / row.lowest, budget="<= 1.5"
+    )
+    bytes_each = float(STATE.itemsize + GAME.itemsize)
+    return [row, alone("memory of a game", "bytes", [bytes_each], "<= 512")]
+
+
+def aec(n_runs: int) -> list[Row]:
+    """`last()` and `step()` of the AEC environments, with the same picker of actions."""
+    from pettingzoo.classic import connect_four_v3
+
+    n_steps = 5_000
+
+    def loop(env: Any) -> Timed:
+        picker = random.Random(1)
+        env.reset(seed=1)
+
+        def steps() -> None:
+            for _ in range(n_steps):
+                observation, _, terminated, truncated, _ = env.last()
+                if terminated or truncated:
+                    env.reset()
+                    continue
+                legal = observation["action_mask"].nonzero()[0]
+                env.step(int(legal[int(picker.random() * len(legal))]))
+
+        return lambda: clock(steps)
+
+    theirs, against = loop(connect_four_v3.env()), "connect_four_v3.env()"
+    rows = []
+    for name, env, budget in (
+        ("raw_env", thatslife_v0.raw_env(), ">= 5"),
+        ("env", thatslife_v0.env(), ""),
+    ):
+        ours = loop(env)
+        rows.append(
+            paired(f"AEC, {name}", "steps/s", n_steps, ours, theirs, against, n_runs, budget)
+        )
+    return rows
+
+
+def doors(n_runs: int) -> list[Row]:
+    """`VectorGame`: observe and step, actions from a kernel, on one thread and on two."""
+    number, n_rounds = 8192, 20
+
+    def loop(num_threads: int) -> Timed:
+        play = VectorGame(number, "basic", seed=1, num_threads=num_threads)
+        actions = np.zeros(number, np.int64)
+
+        def rounds() -> None:
+            for _ in range(n_rounds):
+                _, mask, _ = play.observe()
+                _first_legal(mask, actions)
+                play.step(actions)
+
+        return lambda: clock(rounds, time.perf_counter)
+
+    everything = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, range(os.cpu_count() or 1))  # two threads need two cores
+    try:
+        row = paired(
+            "VectorGame, 2 threads",
+            "million steps/s",
+            number * n_rounds / 1e6,
+            loop(2),
+            loop(1),
+            "1 thread",
+            n_runs,
+            ">= 1.7",
+        )
+    finally:
+        os.sched_setaffinity(0, everything)
+    return [row]
 
 
 @njit
-def random_decisions(states: Any, games: Any, rulesets: Any, shares: Any, n_decisions: int) -> int:
-    """Play on in every game at random; returns a checksum of the final points, weighted by seat."""
+def _first_legal(masks: Any, actions: Any) -> None:
+    for i in range(len(actions)):
+        action = 0
+        while not masks[i, action]:
+            action += 1
+        actions[i] = action
+
+
+def training(n_runs: int) -> list[Row]:
+    """Frames per second of MaskablePPO on our games and on an environment that costs nothing."""
+    import torch
+    from sb3_contrib import MaskablePPO
+    from stable_baselines3.common.vec_env import VecEnv
+
+    from agents.sb3_env import ThatsLifeVecEnv
+
+    torch.set_num_threads(1)
+    n_envs, n_steps = 256, 64
+
+    class Nothing(VecEnv):
+        """Steps that are free: the same spaces, and the same arrays each time."""
+
+        def __init__(self, like: VecEnv) -> None:
+            super().__init__(like.num_envs, like.observation_space, like.action_space)
+            self.observations = like.reset()
+            self.masks = np.ones((n_envs, 16), np.bool_)
+
+        def reset(self) -> Any:
+            return self.observations
+
+        def step_async(self, actions: Any) -> None:
+            pass
+
+        def step_wait(self) -> Any:
+            zeros = np.zeros(n_envs, np.float32)
+            return self.observations, zeros, zeros.astype(bool), [{} for _ in range(n_envs)]
+
+        def has_attr(self, attr_name: str) -> bool:
+            return attr_name == "action_masks"
+
+        def env_method(self, method_name: str, *args: Any, **kwargs: Any) -> Any:
+            return self.masks
+
+        def get_attr(self, attr_name: str, indices: Any = None) -> Any:
+            return [None] * n_envs
+
+        def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+            raise AttributeError(attr_name)
+
+        def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> Any:
+            return [False] * n_envs
+
+        def close(self) -> None:
+            pass
+
+    def learner(env: VecEnv) -> Timed:
+        model = MaskablePPO(
+            "MlpPolicy",
+            env,
+            n_steps=n_steps,
+            batch_size=2048,
+            n_epochs=4,
+            seed=1,
+            policy_kwargs={"net_arch": [256, 256]},
+        )
+
+        def learn() -> None:
+            model.learn(n_envs * n_steps, reset_num_timesteps=False)
+
+        return lambda: clock(learn)
+
+    games = ThatsLifeVecEnv(n_envs, seed=1, ruleset="basic", opponents="greedy")
+    return [
+        paired(
+            "MaskablePPO, 256x256, v greedy",
+            "frames/s",
+            n_envs * n_steps,
+            learner(games),
+            learner(Nothing(games)),
+            "an environment that costs nothing",
+            max(3, n_runs // 3),
+            ">= 0.8",
+        )
+    ]
+
+
+def search(n_runs: int) -> list[Row]:
+    """A position cloned in compiled code, and a decision of mc:rollouts=300."""
+    import agents
+
+    states = Position.deal(Ruleset(), seed=1).state
+    n_clones = 1_000_000
+    _clone(states, 1)
+    clones = [1e9 / n_clones * clock(lambda: _clone(states, n_clones)) for _ in range(n_runs)]
+
+    player = agents.make("mc:rollouts=300")
+    states = np.concatenate([_midgame(seed) for seed in range(100)])
+    keys = np.arange(len(states), dtype=np.uint64)
+    player.act_batch(states[:1], keys[:1])
+    decisions = [
+        1e3 / len(states) * clock(lambda: player.act_batch(states, keys)) for _ in range(n_runs)
+    ]
+    return [
+        alone("a position cloned", "ns", clones, "<= 100"),
+        alone("mc:rollouts=300, basic, 2 players", "ms a decision", decisions, "<= 3"),
+    ]
+
+
+@njit
+def _clone(states: Any, number: int) -> int:
+    copy = np.empty(1, STATE)
     total = 0
-    for i in range(len(states)):
-        state = states[i]
-        game = games[i]
-        for _ in range(n_decisions):
-            proceed(state, game, random_action(state, key_of(game)))
-            if state["phase"] == OVER:
-                for seat in range(state["players"]):
-                    total += (seat + 1) * rules.points(state, np.int64(seat))
-                begin(state, game, rulesets, shares)
+    for _ in range(number):
+        copy[0] = states[0]
+        states[0]["die"] ^= 1  # so that each copy has something new
+        total += copy[0]["die"]
     return total
 
 
-class Yardstick:
-    """The loop in C.
+def _midgame(seed: int) -> Any:
+    """A position some way into a random game."""
+    picker = random.Random(seed)
+    position = Position.deal(Ruleset(), seed=seed)
+    for _ in range(picker.randint(1, 80)):
+        if position.phase == "roll":
+            following = position.roll(picker.randint(1, 6))
+        else:
+            following = position.play(picker.choice(position.legal_actions()))
+        if following.is_over:
+            break
+        position = following
+    return (position.roll(3) if position.phase == "roll" else position).state
 
-    Args:
-        library: the built yardstick.
-        ruleset: what is played.
-        seed: of the games, as for the engine.
-    """
 
-    def __init__(self, library: ctypes.CDLL, ruleset: Ruleset, seed: int) -> None:
-        library.random_decisions.restype = library.game_size.restype = ctypes.c_int64
-        self._library = library
-        self._arrays = (
-            np.zeros(N_GAMES * library.game_size(), np.uint8),
-            stream_seeds(seed, N_GAMES),
-            np.zeros(N_GAMES, np.uint64),
-            ruleset.record.reshape(1),
+IMPORT = "import thatslife_env"
+USE_ALL = """
+import numpy, gymnasium, agents, thatslife_env
+from agents.arena import play_games
+from thatslife_env import Ruleset, Position, thatslife_v0
+from thatslife_env.games import stream_seeds
+from thatslife_env.vector import VectorGame
+for shaping in (0.0, 0.1):
+    games = VectorGame(4, "full", shaping=shaping)
+    games.step(games.observe()[1].argmax(axis=1))
+    env = thatslife_v0.raw_env(shaping=shaping)
+    env.reset(seed=1)
+    env.step(int(env.last()[0]["action_mask"].argmax()))
+    for env in (
+        gymnasium.make("thatslife_env:ThatsLife-v0", shaping=shaping),
+        gymnasium.make_vec("thatslife_env:ThatsLife-v0", 2, "vector_entry_point", shaping=shaping),
+    ):
+        env.reset(seed=1)
+        masks = env.unwrapped.action_masks()
+        env.step(masks.argmax(axis=-1))
+players = [agents.make(spec) for spec in ("greedy", "mc:rollouts=2")]
+play_games(players, Ruleset(), stream_seeds(1, 2), numpy.array([[0, 1], [1, 0]]))
+"""
+START = """
+from thatslife_env.vector import VectorGame
+games = VectorGame(64)
+games.step(games.observe()[1].argmax(axis=1))
+"""
+
+
+def start(n_runs: int) -> list[Row]:
+    """Import, the first compile of everything, and the start of a process whose kernels exist."""
+
+    def wall(code: str, folder: str) -> float:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
+        command = [sys.executable, "-c", code]
+        return clock(
+            lambda: subprocess.run(command, env=environment, cwd=HERE.parent, check=True),
+            time.perf_counter,
         )
 
-    def play(self, n_decisions: int) -> int:
-        """Play on; returns the checksum."""
-        pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in self._arrays]
-        counts = ctypes.c_int64(N_GAMES), ctypes.c_int64(n_decisions)
-        return int(self._library.random_decisions(*pointers, *counts))
-
-
-class Engine:
-    """The batch engine.
-
-    Args:
-        ruleset: what is played.
-        seed: of the games.
-    """
-
-    def __init__(self, ruleset: Ruleset, seed: int) -> None:
-        _, rulesets, shares = ruleset_mix(ruleset)
-        self._arrays = np.zeros(N_GAMES, STATE), np.zeros(N_GAMES, GAME), rulesets, shares
-        states, games, _, _ = self._arrays
-        games["stream"] = stream_seeds(seed, N_GAMES)
-        begin_all(states, games, np.arange(N_GAMES), rulesets, shares)
-
-    def play(self, n_decisions: int) -> int:
-        """Play on; returns the checksum."""
-        return int(random_decisions(*self._arrays, n_decisions))
-
-
-def build(folder: str) -> ctypes.CDLL:
-    """Compile the yardstick.
-
-    Raises:
-        UsageError: there is no gcc.
-    """
-    target = Path(folder) / "yardstick.so"
-    command = [
-        "gcc",
-        "-O3",
-        "-march=native",
-        "-shared",
-        "-fPIC",
-        HERE / "yardstick.c",
-        "-o",
-        target,
+    with tempfile.TemporaryDirectory() as folder:
+        first = wall(USE_ALL, folder)
+        cached = [wall(START, folder) for _ in range(n_runs)]
+        imports = [wall(IMPORT, folder) for _ in range(n_runs)]
+    return [
+        alone("import thatslife_env", "s", imports, "<= 1"),
+        alone("first compile of everything", "s", [first], "<= 30"),
+        alone("VectorGame's first step, kernels cached", "s", cached, "<= 2"),
     ]
-    try:
-        subprocess.run(command, check=True)
-    except FileNotFoundError:
-        raise UsageError("gcc is needed to build the yardstick") from None
-    return ctypes.CDLL(str(target))
 
 
-def seconds(player: Engine | Yardstick) -> tuple[float, int]:
-    """Processor time of one run, and its checksum."""
-    start = time.thread_time()
-    checksum = player.play(N_DECISIONS)
-    return time.thread_time() - start, checksum
-
-
-def compare(library: ctypes.CDLL, preset: str, players: int, n_runs: int) -> dict[str, Any]:
-    """Time both in turn.
-
-    Raises:
-        RuntimeError: they played different games.
-    """
-    ruleset = Ruleset.preset(preset, players=players)
-    engine, yardstick = Engine(ruleset, 1), Yardstick(library, ruleset, 1)
-    pairs = []
-    for number in range(n_runs + 1):  # the first, in which the engine compiles, does not count
-        (ours, checksum), (theirs, other) = seconds(engine), seconds(yardstick)
-        if checksum != other:
-            raise RuntimeError(f"{preset}, {players} players: the checksums differ")
-        if number:
-            pairs.append((ours, theirs))
-    decisions = N_GAMES * N_DECISIONS / 1e6
-    ratios = [theirs / ours for ours, theirs in pairs]
-    return {
-        "ruleset": preset,
-        "players": players,
-        "runs": n_runs,
-        "engine_million_per_second": decisions / statistics.median(ours for ours, _ in pairs),
-        "c_million_per_second": decisions / statistics.median(theirs for _, theirs in pairs),
-        "ratio": statistics.median(ratios),
-        "ratio_range": [min(ratios), max(ratios)],
-    }
+MEASURES: dict[str, Callable[[int], list[Row]]] = {
+    function.__name__: function
+    for function in (bare, observed, growth, aec, training, search, start, doors)
+}
 
 
 def main() -> None:
-    """Run all settings, print a table and write `results.json` beside this file."""
+    """Measure, print a table and write `results.json` beside this file."""
     parser = Parser(prog="benchmarks/run.py", description=__doc__)
     parser.add_argument("--runs", type=whole_number(1, 1000), default=9)
-    n_runs = parser.parse_args().runs
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
-    print(f"random decisions, million/s, medians of {n_runs} paired runs; load {load:.2f}")
-    print(f"{'setting':<12} {'engine':>8} {'C':>8} {'ratio':>7}  range")
-    results = []
-    with tempfile.TemporaryDirectory() as folder:
-        library = build(folder)
-        for preset, players in SETTINGS:
-            row = compare(library, preset, players, n_runs)
-            results.append(row)
-            low, high = row["ratio_range"]
+    parser.add_argument("--only", nargs="+", choices=list(MEASURES), default=list(MEASURES))
+    arguments = parser.parse_args()
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    print(f"medians of {arguments.runs} paired runs on one core; load {os.getloadavg()[0]:.2f}")
+    print(f"{'what':<42} {'ours':>11} {'theirs':>11} {'ratio':>7} {'range':>14} {'budget':>8}")
+    rows = []
+    for name in arguments.only:
+        for row in MEASURES[name](arguments.runs):
+            rows.append(row._asdict() | {"is_met": row.is_met, "load": os.getloadavg()[0]})
+            theirs = "" if row.theirs is None else f"{row.theirs:,.4g}"
+            budget = f"{row.budget:>8}{'' if row.is_met else '  NOT MET'}"
             print(
-                f"{preset + f' {players}p':<12} {row['engine_million_per_second']:8.1f} "
-                f"{row['c_million_per_second']:8.1f} {row['ratio']:7.2f}  {low:.2f} .. {high:.2f}"
+                f"{row.name:<42} {row.ours:>11,.4g} {theirs:>11} {row.ratio:7.3g} "
+                f"{row.lowest:6.3g} ..{row.highest:6.3g} {budget}  {row.unit}"
+                f"{f', against {row.against}' if row.against else ''}",
+                flush=True,
             )
-    content = {"load": load, "python": sys.version.split()[0], "results": results}
+    content = {
+        "runs": arguments.runs,
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "rows": rows,
+    }
     (HERE / "results.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 

@@ -27,7 +27,7 @@ typedef struct {
     int8_t towers[PLAYERS][TILES];
     int8_t counts[PLAYERS][VALUES + 1];
     int8_t heights[8];
-    int8_t finish, players, pawns_each, n_guards, scoring, phase, player, die;
+    int8_t finish, players, pawns_each, n_guards, with_guards, scoring, phase, player, die;
     uint64_t deal;
     int64_t rolls, decisions;
 } Game;
@@ -57,6 +57,7 @@ static void deal(Game *g, const Rules *r, uint64_t seed) {
     memset(g->heights, 0, sizeof g->heights);
     g->players = r->players;
     g->pawns_each = r->pawns_each;
+    g->with_guards = r->with_guards;
     g->scoring = r->scoring;
     g->phase = ROLL;
     g->player = g->die = 0;
@@ -223,22 +224,151 @@ static inline void play(Game *g, int action) {
     end_turn(g);
 }
 
-static int points(const Game *g, int seat) {
-    int total = 0;
+/* the observation ------------------------------------------------------------------------------
+ * AT_NAME is where the row `name` of LAYOUT begins; benchmarks/run.py defines them all. */
+
+static inline float value_of(int tile) { return (tile < GIFT ? tile : 0) * (1 / 10.0); }
+static inline float lucky_of(int tile) { return tile == LUCKY; }
+static inline float action_of(int tile) { return (float)((tile == GIFT) - (tile == STEAL)); }
+
+static inline int points_if(const Game *g, int seat, int removed, int added) {
     const int8_t *counts = g->counts[seat], *tower = g->towers[seat];
     if (g->scoring) {
-        for (int level = 0; level < g->heights[seat]; level++)
-            total += tower[level + 1] == LUCKY && level + 1 < g->heights[seat] ? -tower[level] : tower[level];
+        int height = g->heights[seat] - (removed != NO_TILE), total = added == NO_TILE ? 0 : added;
+        for (int level = 0; level < height; level++) {
+            int above = level + 1 < height ? tower[level + 1] : added;
+            total += above == LUCKY ? -tower[level] : tower[level];
+        }
         return total;
     }
-    int unused = counts[LUCKY - MIN_VALUE];
-    for (int value = MIN_VALUE; value < MIN_VALUE + VALUES; value++) {
-        int tiles = counts[value - MIN_VALUE], turned = 0;
-        if (value < 0) turned = tiles < unused ? tiles : unused;
-        total += value * (tiles - 2 * turned);
+    int unused = counts[LUCKY - MIN_VALUE] - (removed == LUCKY) + (added == LUCKY);
+    int total = (added == NO_TILE ? 0 : added) - (removed == NO_TILE ? 0 : removed);
+    for (int i = 0; i < VALUES; i++) total += (i + MIN_VALUE) * counts[i];
+    for (int value = MIN_VALUE; value < 0 && unused > 0; value++) {
+        int tiles = counts[value - MIN_VALUE] - (removed == value) + (added == value);
+        int turned = tiles < unused ? tiles : unused;
+        total -= 2 * value * turned;
         unused -= turned;
     }
     return total;
+}
+
+static void write_change(const Game *g, int tile, float takes, int own, int others, float *out) {
+    int n_others = g->players - 1;
+    out[AT_TAKES] = takes;
+    out[AT_TAKEN_LUCKY] = lucky_of(tile);
+    out[AT_TAKEN_VALUE] = value_of(tile);
+    out[AT_OWN_CHANGE] = own * (1 / 20.0);
+    out[AT_LEAD_CHANGE] = (float)(n_others * own - others) / (float)(n_others * 40);
+}
+
+static void write_transfer(const Game *g, int phase, int other, const int *points_of, float *out) {
+    int seat = g->player, giver = phase == GIVE ? seat : other, taker = phase == GIVE ? other : seat;
+    int tile = g->towers[giver][g->heights[giver] - 1];
+    int loss = points_if(g, giver, tile, NO_TILE) - points_of[giver];
+    int gain = points_if(g, taker, NO_TILE, tile) - points_of[taker];
+    if (phase == GIVE)
+        write_change(g, tile, -1, loss, gain, out);
+    else
+        write_change(g, tile, 1, gain, loss, out);
+}
+
+static inline int count_on(const int8_t *pieces, int n, int slot) {
+    int count = 0;
+    for (int i = 0; i < n; i++) count += pieces[i] == slot;
+    return count;
+}
+
+static inline void observe(const Game *g, int seat, unsigned bits, float *restrict out, uint8_t *restrict mask) {
+    for (int action = 0; action < 16; action++) mask[action] = bits >> action & 1;
+    memset(out, 0, OBS_SIZE * sizeof *out);
+    int players = g->players, finish = g->finish;
+    if (g->die) out[AT_DIE + g->die - 1] = 1;
+    out[AT_PHASE + g->phase] = 1;
+    out[AT_TO_ACT + (g->player - seat + players) % players] = 1;
+    out[AT_PLAYERS + players - 2] = 1;
+    out[AT_PAWNS_EACH + g->pawns_each - 1] = 1;
+    out[AT_WITH_GUARDS] = g->with_guards;
+    out[AT_EXPERT] = g->scoring;
+    out[AT_FINISH] = finish * (1 / 37.0);
+    const int8_t *restrict tiles = g->track + 1;
+    int8_t values[48];
+    for (int i = 0; i < 48; i++) values[i] = tiles[i] < GIFT ? tiles[i] : 0;
+    for (int i = 0; i < 36; i++) out[AT_TILE_VALUE + i] = (float)values[i] / 10.0f;
+    for (int i = 0; i < 36; i++) out[AT_TILE_LUCKY + i] = lucky_of(tiles[i]);
+    for (int i = 0; i < 36; i++) out[AT_TILE_ACTION + i] = action_of(tiles[i]);
+    for (int guard = 0; guard < g->n_guards; guard++) {
+        int slot = g->guards[guard];
+        int place = slot == 0 ? AT_GUARDS_OFF : slot == finish ? AT_GUARDS_OFF + 1 : AT_GUARDS + slot - 1;
+        out[place] += 0.125f;
+    }
+    int points_of[PLAYERS];
+    for (int steps = 0; steps < players; steps++) {
+        int who = seat_after(g, seat, steps), here = 0, before = NOWHERE;
+        for (int pawn = 0; pawn < g->pawns_each; pawn++) {
+            int slot = g->pawns[who * PAWNS + pawn];
+            here = slot == before ? here + 1 : 1;
+            before = slot;
+            int place = slot == 0        ? AT_AT_START + steps
+                        : slot == finish ? AT_HOME + steps
+                                         : AT_PAWNS + steps * 36 + slot - 1;
+            out[place] = here * (1 / 3.0);
+        }
+        const int8_t *tower = g->towers[who];
+        int height = g->heights[who];
+        points_of[who] = points_if(g, who, NO_TILE, NO_TILE);
+        out[AT_POINTS + steps] = points_of[who] * (1 / 128.0);
+        out[AT_LUCKY + steps] = g->counts[who][LUCKY - MIN_VALUE] * (1 / 8.0);
+        out[AT_HEIGHT + steps] = height * (1 / 32.0);
+        for (int k = 0; k < 4 && k < height; k++) {
+            int tile = tower[height - 1 - k];
+            out[AT_TOP_VALUE + k * PLAYERS + steps] = value_of(tile);
+            out[AT_TOP_LUCKY + k * PLAYERS + steps] = lucky_of(tile);
+        }
+        int first = MIN_VALUE, second = MIN_VALUE, third = MIN_VALUE, tiles = 0;
+        for (int i = 0; i < -MIN_VALUE; i++) {
+            tiles += g->counts[who][i];
+            first += tiles <= 0, second += tiles <= 1, third += tiles <= 2;
+        }
+        out[AT_LARGEST_MINUS + steps] = first * (1 / 10.0);
+        out[AT_LARGEST_MINUS + PLAYERS + steps] = second * (1 / 10.0);
+        out[AT_LARGEST_MINUS + 2 * PLAYERS + steps] = third * (1 / 10.0);
+    }
+    if (seat != g->player) return;
+    for (; bits; bits &= bits - 1) {
+        int action = __builtin_ctz(bits);
+        float *to = out + action;
+        to[AT_LEGAL] = 1;
+        if (action >= FIRST_OPPONENT) {
+            write_transfer(g, g->phase, seat_after(g, seat, action - FIRST_OPPONENT + 1), points_of, to);
+            continue;
+        }
+        int is_pawn = action < FIRST_GUARD;
+        int slot = is_pawn ? g->pawns[seat * PAWNS + action] : g->guards[action - FIRST_GUARD];
+        int target = slot + g->die < finish ? slot + g->die : finish, tile = g->track[target];
+        int stay = count_on(g->pawns, 32, slot) + count_on(g->guards, GUARDS, slot) - 1;
+        int own = count_on(g->pawns + seat * PAWNS, PAWNS, target);
+        to[AT_FROM_SLOT] = slot * (1 / 37.0);
+        to[AT_TO_SLOT] = target * (1 / 37.0);
+        to[AT_STAY] = stay * (1 / 6.0);
+        to[AT_LAND_VALUE] = value_of(tile);
+        to[AT_LAND_LUCKY] = lucky_of(tile);
+        to[AT_LAND_ACTION] = action_of(tile);
+        to[AT_LAND_OWN] = own * (1 / 3.0);
+        to[AT_LAND_OPPONENTS] = (count_on(g->pawns, 32, target) - own) * (1 / 5.0);
+        to[AT_LAND_GUARDS] = (float)count_on(g->guards, GUARDS, target) / 8.0f;
+        if (!is_pawn || stay || !slot) continue;
+        int left = g->track[slot];
+        if (left == GIFT || left == STEAL) {
+            unsigned choices = left == GIFT ? receivers(g) : victims(g);
+            to[AT_TURNS] = left == GIFT ? 1 : -1;
+            if (choices && !(choices & (choices - 1)))
+                write_transfer(g, left == GIFT ? GIVE : STEALING,
+                               seat_after(g, seat, __builtin_ctz(choices) - FIRST_OPPONENT + 1), points_of, to);
+        } else {
+            write_change(g, left, 1, points_if(g, seat, NO_TILE, left) - points_of[seat], 0, to);
+        }
+    }
 }
 
 /* the loop ----------------------------------------------------------------------------------- */
@@ -255,21 +385,22 @@ static inline void begin(Game *g, const Rules *r, uint64_t stream, uint64_t numb
     roll_on(g);
 }
 
-int64_t random_decisions(Game *games, uint64_t *streams, uint64_t *numbers, const Rules *rules, int64_t n_games,
-                         int64_t n_decisions) {
+static inline int64_t play_on(Game *games, uint64_t *streams, uint64_t *numbers, const Rules *rules, int64_t n_games,
+                              int64_t n_decisions, float *observations, uint8_t *masks) {
     int64_t sum = 0;
     for (int64_t i = 0; i < n_games; i++) {
         Game *g = games + i;
         if (!numbers[i]) begin(g, rules, streams[i], numbers[i]), numbers[i]++;
         for (int64_t d = 0; d < n_decisions; d++) {
             unsigned bits = legal(g);
+            if (observations) observe(g, g->player, bits, observations + i * OBS_SIZE, masks + i * 16);
             uint64_t key = draw64(g->deal ^ 0xC401CE5C401CE5C4u, g->decisions);
             int n = (int)draw(key, 0, __builtin_popcount(bits));
             while (n--) bits &= bits - 1;
             play(g, __builtin_ctz(bits));
             g->decisions++;
             if (g->phase == OVER) {
-                for (int seat = 0; seat < g->players; seat++) sum += (seat + 1) * points(g, seat);
+                for (int seat = 0; seat < g->players; seat++) sum += (seat + 1) * points_if(g, seat, NO_TILE, NO_TILE);
                 begin(g, rules, streams[i], numbers[i]++);
             } else {
                 roll_on(g);
@@ -277,6 +408,16 @@ int64_t random_decisions(Game *games, uint64_t *streams, uint64_t *numbers, cons
         }
     }
     return sum;
+}
+
+int64_t random_decisions(Game *games, uint64_t *streams, uint64_t *numbers, const Rules *rules, int64_t n_games,
+                         int64_t n_decisions) {
+    return play_on(games, streams, numbers, rules, n_games, n_decisions, 0, 0);
+}
+
+int64_t observed_decisions(Game *games, uint64_t *streams, uint64_t *numbers, const Rules *rules, int64_t n_games,
+                           int64_t n_decisions, float *observations, uint8_t *masks) {
+    return play_on(games, streams, numbers, rules, n_games, n_decisions, observations, masks);
 }
 
 int64_t game_size(void) { return sizeof(Game); }

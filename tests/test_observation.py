@@ -663,3 +663,12 @@ def test_what_is_no_seat(function, seat):
 def test_numpy_seats_are_seats(function):
     position = Position.from_json(table())
     np.testing.assert_array_equal(function(position, np.int64(1)), function(position, 1))
+
+
+def test_products_with_inverses_are_the_quotients():
+    """All whole numbers that a scale can meet, and far more, to the last bit."""
+    numbers = np.arange(-2000, 2001)
+    for scale in (10, 128, 8, 6, 20, 37, 32, 3, 5):
+        quotients = (numbers / scale).astype(np.float32)
+        assert (quotients == numbers.astype(np.float32) / np.float32(scale)).all()
+        assert ((numbers * (1 / scale)).astype(np.float32) == quotients).all()

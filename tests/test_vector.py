@@ -5,8 +5,11 @@ import itertools
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
+import time
+import tracemalloc
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -427,6 +430,71 @@ def test_shaping_of_long_runs():
             np.testing.assert_allclose(totals[i], wanted[i], atol=1e-5)
             totals[i] = 0
             ended += 1
+
+
+@pytest.mark.parametrize("num_threads", [2, 3, 7, 64])
+def test_games_do_not_depend_on_the_threads(num_threads):
+    """Nor does an illegal action, which changes nothing, whichever thread would meet it."""
+    settings = {"ruleset": MIX, "seed": 2**63 + 5, "shaping": 0.1}
+    alone, shared = VectorGame(23, **settings), VectorGame(23, **settings, num_threads=num_threads)
+    n_finished = 0
+    for step in range(150):
+        for a, b in zip(alone.observe(), shared.observe(), strict=True):
+            np.testing.assert_array_equal(a, b)
+        actions = pick_each(alone.states)
+        if step % 10 == 0:
+            bad = actions.copy()
+            bad[step % 23 :: 5] = -1
+            with pytest.raises(IllegalMoveError, match=f"in game {step % 23} is"):
+                shared.step(bad)
+        for a, b in zip(alone.step(actions), shared.step(actions), strict=True):
+            np.testing.assert_array_equal(a, b)
+        np.testing.assert_array_equal(alone.finished, shared.finished)
+        np.testing.assert_array_equal(alone.states, shared.states)
+        n_finished += len(alone.finished)
+    assert n_finished > 23
+
+
+def test_threads_after_a_fork():
+    """A forked process has none of its parent's threads, and must not wait for them."""
+    batch = VectorGame(6, "basic", 1, num_threads=3)
+    batch.step(pick_each(batch.states))
+    child = os.fork()
+    if child == 0:
+        batch.step(batch.observe()[1].argmax(axis=1))
+        os._exit(0 if batch.states["phase"].all() else 1)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        process, status = os.waitpid(child, os.WNOHANG)
+        if process:
+            assert status == 0
+            return
+        time.sleep(0.01)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    raise AssertionError("the forked process hangs")
+
+
+def test_numbers_of_threads_refused():
+    for wrong in (0, -1, 1.5, True, "2", None):
+        with pytest.raises(ValueError, match="num_threads must be a whole number from 1"):
+            VectorGame(4, num_threads=wrong)
+
+
+def test_steps_allocate_no_arrays():
+    """What a step makes anew is a few views, however many games there are."""
+    batch = VectorGame(20_000, [(TINY, 1), ("full", 1)], 1, shaping=0.1)
+    rounds, n_finished = [], 0
+    for _ in range(12):
+        actions = batch.observe()[1].argmax(axis=1)
+        tracemalloc.start()
+        batch.observe()
+        batch.step(actions)
+        rounds.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        n_finished += len(batch.finished)
+    assert n_finished > 10_000
+    assert min(rounds) < 20_000  # a byte of each game would be more
 
 
 # ThatsLifeVectorEnv: one seat learns --------------------------------------------------------

@@ -26,7 +26,8 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core import types
+from llvmlite import ir
+from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 config: Any = numba.config
@@ -149,21 +150,42 @@ def _fingerprint(package: str) -> str:
     return digest.hexdigest()[:16]
 
 
-if JIT:
+# Two instructions of the processor that Numba has no name for
 
-    @intrinsic
-    def _population_count(typing_context: Any, bits: Any) -> Any:
-        """The processor's instruction: int64 -> int64."""
-        signature = types.int64(types.int64)
-        return signature, lambda context, builder, signature, arguments: builder.ctpop(arguments[0])
 
-    @njit(inline=True)
-    def count_bits(bits: int) -> Any:
-        """How many bits of a whole number from 0 are set: int64 -> int64."""
-        return _population_count(bits)  # type: ignore[call-arg]  # the context is Numba's
+def _build_count(typing_context: Any, bits: Any) -> Any:
+    signature = types.int64(types.int64)
+    return signature, lambda context, builder, signature, arguments: builder.ctpop(arguments[0])
 
-else:
 
-    def count_bits(bits: int) -> Any:
-        """How many bits of a whole number from 0 are set."""
-        return int(bits).bit_count()
+_count: Any = intrinsic(_build_count) if JIT else lambda bits: int(bits).bit_count()
+
+
+@njit(inline=True)
+def count_bits(bits: int) -> Any:
+    """How many bits of a whole number from 0 are set: int64 -> int64."""
+    return _count(bits)
+
+
+def _build_prefetch(typing_context: Any, record: Any) -> Any:
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        ask_type = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        ask = cgutils.get_or_insert_function(builder.module, ask_type, "llvm.prefetch.p0")
+        start = builder.bitcast(arguments[0], byte)
+        for line in range(0, record.size, _CACHE_LINE):
+            place = builder.gep(start, [number(line)])
+            builder.call(ask, [place, number(0), number(3), number(1)])  # to read, keep, data
+        return context.get_dummy_value()
+
+    return types.void(record), build
+
+
+_CACHE_LINE = 64  # bytes
+_prefetch: Any = intrinsic(_build_prefetch) if JIT else lambda record: None
+
+
+@njit(inline=True)
+def prefetch(record: Any) -> None:
+    """Ask for a record's memory, so that it is there a little later; nothing else happens."""
+    _prefetch(record)

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from thatslife_env import rules
-from thatslife_env._jit import njit
+from thatslife_env._jit import njit, prefetch
 from thatslife_env.baselines import BASELINES, baseline_action, decision_key
 from thatslife_env.board import MAX_PLAYERS, N_ACTIONS, OVER, ROLL, RULES, STATE, Ruleset
-from thatslife_env.observation import OBS_SIZE, write_mask, write_observation
+from thatslife_env.observation import OBS_SIZE, rows_of, write_mask, write_observation
 from thatslife_env.position import Position, check_seed, illegal_move, is_whole
 from thatslife_env.rewards import finite, reward_code, worst_reward, write_potentials, write_rewards
 from thatslife_env.rules import Int, State
@@ -172,6 +172,20 @@ def ruleset_mix(
     rulesets = [Ruleset.of(made, players) for made, _ in pairs]
     records = np.array([made.record for made in rulesets], RULES)
     return rulesets, records, cumulative_shares([weight for _, weight in pairs])
+
+
+_AHEAD = 8
+
+
+@njit(inline=True)
+def fetch_ahead(states: Records, games: Records, index: int) -> None:
+    """Have the memory of a game some places ahead brought in while those before it are played.
+
+    With hundreds of thousands of games each decision would otherwise wait for its own.
+    """
+    ahead = min(index + _AHEAD, len(states) - 1)
+    prefetch(states[ahead])
+    prefetch(games[ahead])
 
 
 # Kernels over many games -----------------------------------------------------------------------
@@ -490,7 +504,7 @@ class SeatGames:
             observations: overwritten.
             masks: overwritten.
         """
-        _observe_all(self.states, self.seats, observations, masks)
+        observe_seats(self.states, self.seats, rows_of(observations), rows_of(masks))
 
     def step(self, actions: npt.NDArray[np.int64]) -> None:
         """Play the learners' actions and go on to their next decisions, or to the end.
@@ -529,7 +543,7 @@ class SeatGames:
             self.rewards,
             self.done,
             self._outcomes,
-            self._final_obs,
+            rows_of(self._final_obs),
         )
         self.ended = np.flatnonzero(self.done)
         self.outcomes = self._outcomes[:n_ended]
@@ -678,19 +692,24 @@ def _roll_all(states: Records, games: Records, indices: npt.NDArray[np.int64]) -
 
 
 @njit
-def _observe_all(
-    states: Records,
-    seats: npt.NDArray[np.int8],
-    observations: npt.NDArray[np.float32],
-    masks: npt.NDArray[np.bool_],
+def observe_seats(
+    states: Records, seats: npt.NDArray[np.int8], observations: Records, masks: Records
 ) -> None:
+    """Write what seats see and may do.
+
+    Args:
+        states: STATE[M].
+        seats: int8[M].
+        observations: rows (`rows_of`) of float32[M or more, OBS_SIZE].
+        masks: rows of bool or int8[M or more, 16], 1 = legal.
+    """
     for index in range(len(states)):
+        prefetch(states[min(index + _AHEAD, len(states) - 1)])
         seat = np.int64(seats[index])
-        write_observation(states[index], seat, observations[index])
-        write_mask(states[index], seat, masks[index])
+        write_observation(states[index], seat, observations[index]["all"])
+        write_mask(states[index], seat, masks[index]["all"])
 
 
-@njit
 def observe_players(
     states: Records, observations: npt.NDArray[np.float32], masks: npt.NDArray[np.bool_]
 ) -> None:
@@ -701,10 +720,7 @@ def observe_players(
         observations: float32[M or more, OBS_SIZE].
         masks: bool[M or more, 16], True = legal.
     """
-    for index in range(len(states)):
-        seat = np.int64(states[index]["player"])
-        write_observation(states[index], seat, observations[index])
-        write_mask(states[index], seat, masks[index])
+    observe_seats(states, states["player"], rows_of(observations), rows_of(masks))
 
 
 @njit
@@ -735,7 +751,7 @@ def _reward_all(
     rewards: npt.NDArray[np.float64],
     done: npt.NDArray[np.bool_],
     outcomes: Records,
-    final_obs: npt.NDArray[np.float32],
+    final_obs: Records,
 ) -> int:
     """Reward the learners for the step; describe and count the games that ended."""
     each = np.empty(MAX_PLAYERS, np.float64)
@@ -746,7 +762,7 @@ def _reward_all(
         rewards[index] = 0.0
         done[index] = forfeited[index] or waiting[index] == ENDED
         if done[index]:
-            write_observation(state, seat, final_obs[n_ended])
+            write_observation(state, seat, final_obs[n_ended]["all"])
             write_finished(state, games[index], index, outcomes, n_ended)
             n_ended += 1
         if forfeited[index]:

@@ -464,12 +464,16 @@ def points_if(state: State, seat: int, removed: int, added: int) -> Int:
     if state["scoring"] == EXPERT:
         return _expert_points(state, seat, removed, added)
     counts = state["counts"][seat]
+    total: Int = (added if added != NO_TILE else 0) - (removed if removed != NO_TILE else 0)
+    for value in range(MIN_VALUE, MAX_VALUE + 1):
+        total += value * counts[value - MIN_VALUE]
     unused = np.int64(counts[LUCKY - MIN_VALUE]) - (removed == LUCKY) + (added == LUCKY)
-    total: Int = 0
-    for value in range(MIN_VALUE, MAX_VALUE + 1):  # the largest minus tiles come first
+    for value in range(MIN_VALUE, 0):  # the largest minus tiles come first
+        if unused == 0:
+            break
         tiles = np.int64(counts[value - MIN_VALUE]) - (removed == value) + (added == value)
-        turned = min(unused, tiles) if value < 0 else 0
-        total += value * (tiles - 2 * turned)
+        turned = min(unused, tiles)
+        total -= 2 * value * turned
         unused -= turned
     return total
 

@@ -27,7 +27,7 @@ from pettingzoo.utils import wrappers
 from thatslife_env import games
 from thatslife_env._jit import njit
 from thatslife_env.board import MAX_PLAYERS, N_ACTIONS, OVER, RULES, STATE, Ruleset
-from thatslife_env.observation import HIGH, LOW, OBS_SIZE, write_mask, write_observation
+from thatslife_env.observation import HIGH, LOW, OBS_SIZE, row_of
 from thatslife_env.position import Position, as_action, check_seed, illegal_move
 from thatslife_env.rewards import finite, reward_code, worst_reward, write_potentials, write_rewards
 from thatslife_env.rules import Int
@@ -88,6 +88,7 @@ class raw_env(AECEnv):  # noqa: N801  # PettingZoo's name
         self._shaping = finite("shaping", shaping)
         self.possible_agents = [f"player_{seat}" for seat in range(self.ruleset.players)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
+        self._observers = {agent: np.array([seat], np.int8) for agent, seat in self._seats.items()}
         observation: dict[str, gymnasium.spaces.Space[Any]] = {
             "observation": gymnasium.spaces.Box(LOW, HIGH, dtype=np.float32),
             "action_mask": gymnasium.spaces.Box(0, 1, (N_ACTIONS,), np.int8),
@@ -198,10 +199,9 @@ class raw_env(AECEnv):  # noqa: N801  # PettingZoo's name
             `observation`, float32[OBS_SIZE]; `action_mask`, int8[16], 1 = legal, all 0 if it is not
             to decide.
         """
-        observation = np.empty(OBS_SIZE, np.float32)
-        mask = np.empty(N_ACTIONS, np.int8)
-        _observe(self._states, self._seats[agent], observation, mask)
-        return {"observation": observation, "action_mask": mask}
+        observation, mask = np.empty(1, _OBSERVATION), np.empty(1, _MASK)
+        games.observe_seats(self._states, self._observers[agent], observation, mask)
+        return {"observation": observation["all"][0], "action_mask": mask["all"][0]}
 
     def render(self) -> str | None:
         """A drawing of the position, with `render_mode="ansi"`."""
@@ -231,6 +231,9 @@ class raw_env(AECEnv):  # noqa: N801  # PettingZoo's name
         return position
 
 
+_OBSERVATION = row_of(np.float32, OBS_SIZE)
+_MASK = row_of(np.int8, N_ACTIONS)
+
 _ILLEGAL = -1  # outcomes of _step other than the seat to decide next
 _ENDED = -2
 
@@ -243,14 +246,6 @@ def _begin(states: States, running: States, rulesets: States, shares: npt.NDArra
 @njit
 def _roll_on(states: States, running: States) -> None:
     games.roll_on(states[0], running[0])
-
-
-@njit
-def _observe(
-    states: States, seat: int, observation: npt.NDArray[Any], mask: npt.NDArray[Any]
-) -> None:
-    write_observation(states[0], seat, observation)
-    write_mask(states[0], seat, mask)
 
 
 @njit

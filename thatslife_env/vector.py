@@ -4,7 +4,11 @@ Both step thousands of games in compiled code. Game i deals from its own stream 
 `draw64(seed, i)`, so a game does not depend on how many others there are.
 """
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import gymnasium
@@ -33,6 +37,7 @@ class VectorGame:
         shaping: scale per point: every step credits each seat with `shaping x (potential after -
             before)`.
         players: number of players, for a `ruleset` that leaves it open.
+        num_threads: threads that share the games; what happens in them does not depend on it.
 
     Attributes:
         states: STATE[N], the games as they stand.
@@ -51,9 +56,13 @@ class VectorGame:
         shaping: float = 0.0,
         *,
         players: int | None = None,
+        num_threads: int = 1,
     ) -> None:
         games.check_count("num_envs", num_envs)
+        games.check_count("num_threads", num_threads)
         self.num_envs = num_envs
+        bounds = np.linspace(0, num_envs, min(num_threads, num_envs) + 1).astype(int)
+        self._parts = [slice(*pair) for pair in pairwise(bounds.tolist())]
         self.rulesets, self._rulesets, self._shares = games.ruleset_mix(ruleset, players)
         self._reward = reward_code(reward)
         self._shaping = finite("shaping", shaping)
@@ -91,7 +100,7 @@ class VectorGame:
             float32[N, OBS_SIZE], the observation of the seat to decide; bool[N, 16], its mask, True
             = legal; int8[N], that seat.
         """
-        games.observe_players(self.states, self._observations, self._masks)
+        self._in_parts(self._observe_part)
         self._players[:] = self.states["player"]
         if copy:
             return self._observations.copy(), self._masks.copy(), self._players.copy()
@@ -113,23 +122,56 @@ class VectorGame:
             ValueError: the actions have another shape or are not whole numbers.
         """
         chosen = as_actions(actions, self.num_envs)
-        wrong = int(games.first_illegal(self.states, self._all, chosen))
-        if wrong >= 0:
-            raise illegal_move(self.states[wrong], chosen[wrong], f"in game {wrong}")
-        n_finished = _step(
-            self.states,
-            self._games,
-            chosen,
-            self._rulesets,
-            self._shares,
-            self._reward,
-            self._shaping,
-            self._rewards,
-            self._done,
-            self._finished,
-        )
+        for part, wrong in zip(self._parts, self._in_parts(self._check_part, chosen), strict=True):
+            if wrong >= 0:
+                game = part.start + wrong
+                raise illegal_move(self.states[game], chosen[game], f"in game {game}")
+        n_finished = 0
+        for part, count in zip(self._parts, self._in_parts(self._step_part, chosen), strict=True):
+            found = self._finished[part][:count]
+            if part.start > n_finished:
+                self._finished[n_finished : n_finished + count] = found
+            n_finished += count
         self.finished = self._finished[:n_finished]
         return self._rewards, self._done
+
+    def _in_parts(self, do: Callable[..., int | None], *arguments: Any) -> list[Any]:
+        """What `do(part, *arguments)` returns for the games of each thread."""
+        first, *others = self._parts
+        waiting = [
+            _threads(os.getpid(), len(others)).submit(do, part, *arguments) for part in others
+        ]
+        return [do(first, *arguments), *(each.result() for each in waiting)]
+
+    def _observe_part(self, part: slice) -> None:
+        games.observe_players(self.states[part], self._observations[part], self._masks[part])
+
+    def _check_part(self, part: slice, actions: npt.NDArray[np.int64]) -> int:
+        here = actions[part]
+        return int(games.first_illegal(self.states[part], self._all[: len(here)], here))
+
+    def _step_part(self, part: slice, actions: npt.NDArray[np.int64]) -> int:
+        return int(
+            _step(
+                self.states[part],
+                self._games[part],
+                actions[part],
+                part.start,
+                self._rulesets,
+                self._shares,
+                self._reward,
+                self._shaping,
+                self._rewards[part],
+                self._done[part],
+                self._finished[part],
+            )
+        )
+
+
+@cache
+def _threads(process: int, number: int) -> ThreadPoolExecutor:
+    """Threads for all games of a process; a forked one needs its own."""
+    return ThreadPoolExecutor(number, "thatslife")
 
 
 @njit
@@ -137,6 +179,7 @@ def _step(
     states: Records,
     running: Records,
     actions: npt.NDArray[np.int64],
+    first: int,
     rulesets: Records,
     shares: npt.NDArray[np.uint64],
     reward: int,
@@ -145,26 +188,30 @@ def _step(
     done: npt.NDArray[np.bool_],
     finished: Records,
 ) -> int:
-    """Play, reward and restart; returns how many games ended."""
+    """Play, reward and restart; `first` is the index of the first game. Counts what ended."""
     before = np.zeros(MAX_PLAYERS, np.float64)
     after = np.zeros(MAX_PLAYERS, np.float64)
     n_finished = 0
     for i in range(len(states)):
+        games.fetch_ahead(states, running, i)
         state = states[i]
         game = running[i]
         if shaping != 0.0:
             write_potentials(state, before)
         games.proceed(state, game, actions[i])
-        rewards[i] = 0.0
         done[i] = state["phase"] == OVER
+        for seat in range(MAX_PLAYERS):
+            rewards[i, seat] = 0.0
         if done[i]:
             write_rewards(state, reward, after)
-            rewards[i] = after.astype(np.float32)
-            games.write_finished(state, game, i, finished, n_finished)
+            for seat in range(MAX_PLAYERS):
+                rewards[i, seat] = after[seat]
+            games.write_finished(state, game, first + i, finished, n_finished)
             n_finished += 1
         if shaping != 0.0:
             write_potentials(state, after)
-            rewards[i] += (shaping * (after - before)).astype(np.float32)
+            for seat in range(MAX_PLAYERS):
+                rewards[i, seat] += np.float32(shaping * (after[seat] - before[seat]))
         if done[i]:
             games.begin(state, game, rulesets, shares)
     return n_finished
