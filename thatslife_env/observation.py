@@ -406,7 +406,7 @@ def _write_tower(state: State, seat: int, points: int, steps: int, out: Floats) 
         )
         tiles = 0
         for passed in range(-MIN_VALUE):
-            tiles += state["counts"][seat, passed]
+            tiles += np.int64(state["counts"][seat, passed])
             value += tiles <= k
         out[_LARGEST_MINUS + k * MAX_PLAYERS + steps] = value * _PER_VALUE
 

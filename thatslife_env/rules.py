@@ -466,7 +466,7 @@ def points_if(state: State, seat: int, removed: int, added: int) -> Int:
     counts = state["counts"][seat]
     total: Int = (added if added != NO_TILE else 0) - (removed if removed != NO_TILE else 0)
     for value in range(MIN_VALUE, MAX_VALUE + 1):
-        total += value * counts[value - MIN_VALUE]
+        total += value * np.int64(counts[value - MIN_VALUE])
     unused = np.int64(counts[LUCKY - MIN_VALUE]) - (removed == LUCKY) + (added == LUCKY)
     for value in range(MIN_VALUE, 0):  # the largest minus tiles come first
         if unused == 0:
