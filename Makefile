@@ -11,7 +11,7 @@ help:
 	@echo "make demo       set up from nothing, train, evaluate; shows what it did"
 	@echo "make test       set up from nothing, then every check"
 	@echo "make test-slow  the long forms of the tests"
-	@echo "make bench      random decisions per second, against plain C (needs gcc)"
+	@echo "make bench      how fast everything is, against plain C and others (needs gcc)"
 	@echo "make clean      remove .venv and caches"
 
 setup: $(READY)
@@ -30,8 +30,11 @@ check: setup
 test: check
 	$(RUN) -m pytest --numprocesses 2
 
+# Long forms; then with every index checked; then uncompiled.
 test-slow: setup
 	THATSLIFE_SLOW=1 $(RUN) -m pytest --numprocesses 2
+	NUMBA_BOUNDSCHECK=1 $(RUN) -m pytest --numprocesses 2
+	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest --numprocesses 2 -m "not speed and not learning"
 
 # Trains a player of the basic game for two, compares it, and says where everything is.
 DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
@@ -42,7 +45,7 @@ demo: setup
 	@echo "curve:   $(DEMO)/curve.png"
 	@echo "results: $(DEMO)/evaluation/results.json, results.png"
 
-# The engine against plain C; needs gcc.
+# Every budget of speed, measured; needs gcc.
 bench: setup
 	$(RUN) benchmarks/run.py
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from agents.arena import Results, play_games
 from agents.base import Agent
 from agents.extras import require
+from agents.ratings import ANCHOR, rate
 from thatslife_env import Position, Ruleset
 from thatslife_env.games import stream_seeds
 
@@ -78,6 +79,14 @@ class Tournament:
             }
             for duel in self.duels
         ]
+        rated = [duel for duel in self.duels if self.players > 2 or duel.a < duel.b]
+        ratings, intervals, _ = rate(
+            self.specs,
+            np.array([(duel.a, duel.b) for duel in rated]),
+            self.players,
+            np.stack([duel.win_share for duel in rated], axis=1),
+            self.seed,
+        )
         agents = []
         for which, spec in enumerate(self.specs):
             own = [duel for duel in self.duels if duel.a == which]
@@ -91,8 +100,8 @@ class Tournament:
                     "mean_score": float(np.mean([duel.score for duel in own])),
                     "mean_rank": float(np.mean([duel.rank for duel in own])),
                     "ms_per_decision": self.ms_per_decision[which],
-                    "rating": None,
-                    "rating_ci95": None,
+                    "rating": float(ratings[which]),
+                    "rating_ci95": intervals[which].tolist(),
                 }
             )
         return {
@@ -245,13 +254,16 @@ def table(results: dict[str, Any]) -> str:
     lines = [
         f"{results['ruleset']}, {results['players']} players, {results['games']} games a pair, "
         f"seed {results['seed']}; win share of one seat (fair: {fair:.3f}), 95 % intervals",
-        f"{'agent':<{width}}  win share                 score   rank  ms/decision",
+        f"ratings on an Elo scale, {ANCHOR if ANCHOR in specs else 'their mean'} at 0",
+        f"{'agent':<{width}}  win share                 score   rank  ms/decision  rating",
     ]
     for agent in results["agents"]:
         low, high = agent["ci95"]
         lines.append(
             f"{agent['spec']:<{width}}  {agent['win_share']:.3f} [{low:.3f}, {high:.3f}]  "
-            f"{agent['mean_score']:9.2f} {agent['mean_rank']:6.2f} {agent['ms_per_decision']:12.4f}"
+            f"{agent['mean_score']:9.2f} {agent['mean_rank']:6.2f} "
+            f"{agent['ms_per_decision']:12.4f}  {agent['rating']:.0f} "
+            f"[{agent['rating_ci95'][0]:.0f}, {agent['rating_ci95'][1]:.0f}]"
         )
     lines.append("")
     for pair in results["pairs"]:

@@ -404,7 +404,7 @@ def _write_tower(state: State, seat: int, points: int, steps: int, out: Floats) 
         value = (
             MIN_VALUE  # of the k-th largest minus tile: passed by as many values as end before it
         )
-        tiles = 0
+        tiles: Int = 0
         for passed in range(-MIN_VALUE):
             tiles += np.int64(state["counts"][seat, passed])
             value += tiles <= k
