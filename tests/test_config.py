@@ -10,14 +10,14 @@ import pytest
 import yaml
 
 from agents.cli import UsageError, run
-from agents.config import Config, load_config, to_yaml
+from agents.config import PpoConfig, load_config, to_yaml
 from agents.policy import save_policy
 from thatslife_env import Ruleset
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
-TOP_KEYS = "algorithm, seed, threads, total_steps, game, reward, opponents, snapshots, network, "
-TOP_KEYS += "ppo, evaluation, checkpoint_every"
+TOP_KEYS = "seed, threads, total_steps, game, evaluation, checkpoint_every, "
+TOP_KEYS += "algorithm, reward, opponents, snapshots, network, ppo"
 
 
 def load_script(name: str):
@@ -31,7 +31,7 @@ def load_script(name: str):
 def load(tmp_path):
     """Loads a config of this text, in a file called bad.yaml."""
 
-    def call(text: str | bytes, *changes: str) -> Config:
+    def call(text: str | bytes, *changes: str) -> PpoConfig:
         path = tmp_path / "bad.yaml"
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return load_config(path, changes)
@@ -61,8 +61,8 @@ def test_every_config_loads_and_comes_back_the_same(path, tmp_path):
 
 def test_the_defaults_are_a_config(load):
     config = load("seed: 0")
-    assert config == Config()
-    assert config.game.made() == Ruleset.preset("basic", players=2)
+    assert config == PpoConfig()
+    assert config.game.settings()[0].ruleset == Ruleset.preset("basic", players=2)
     assert config.ppo.gamma == 1  # games are short and end by rule
     assert config.reward.shaping == 0
     assert config.threads == 1  # more are slower for such networks
@@ -71,7 +71,7 @@ def test_the_defaults_are_a_config(load):
 def test_a_file_holds_only_differences(load):
     config = load("ppo: {n_envs: 64}\nnetwork:\n  hidden: [8, 9]\n")
     assert config.ppo.n_envs == 64
-    assert config.ppo.n_steps == Config().ppo.n_steps
+    assert config.ppo.n_steps == PpoConfig().ppo.n_steps
     assert config.network.hidden == [8, 9]
 
 
@@ -98,9 +98,9 @@ def test_numbers_are_read_as_people_write_them(load, text, value):
 
 def test_the_resolved_config_holds_every_key(load):
     resolved = yaml.safe_load(to_yaml(load("seed: 3")))
-    assert set(resolved) == set(Config.model_fields)
+    assert set(resolved) == set(PpoConfig.model_fields)
     for section in ("game", "reward", "snapshots", "network", "ppo", "evaluation"):
-        assert set(resolved[section]) == set(type(getattr(Config(), section)).model_fields)
+        assert set(resolved[section]) == set(type(getattr(PpoConfig(), section)).model_fields)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_the_resolved_config_holds_every_key(load):
 )
 def test_a_resolved_config_reads_back_equal(load, text):
     config = load(text)
-    assert config != Config()
+    assert config != PpoConfig()
     assert load(to_yaml(config)) == config
 
 
@@ -135,7 +135,7 @@ def test_a_config_may_name_policies(load, tmp_path):
 
 
 def test_a_config_does_not_change():
-    config = Config()
+    config = PpoConfig()
     with pytest.raises(ValueError, match="frozen"):
         config.seed = 3
 
@@ -300,9 +300,9 @@ BASE = "total_steps: 100\nppo: {n_envs: 64, n_steps: 64}\n"
         ("ppo.learning_rate=3e-4", lambda c: c.ppo.learning_rate, 0.0003),
         ("reward.terminal=rank", lambda c: c.reward.terminal, "rank"),
         ("network.hidden=[3, 4]", lambda c: c.network.hidden, [3, 4]),
-        ("game.ruleset=full", lambda c: c.game.made().guards, True),
-        ("game.ruleset={layout: [1, 2]}", lambda c: c.game.made().layout, (1, 2)),
-        ("game.ruleset.scoring=expert", lambda c: c.game.made().scoring, "expert"),
+        ("game.ruleset=full", lambda c: c.game.settings()[0].ruleset.guards, True),
+        ("game.ruleset={layout: [1, 2]}", lambda c: c.game.settings()[0].ruleset.layout, (1, 2)),
+        ("game.ruleset.scoring=expert", lambda c: c.game.settings()[0].ruleset.scoring, "expert"),
         ("opponents.greedy=0.5", lambda c: c.opponents, {"greedy": 0.5}),
         ('opponents={self: 1, "mc:rollouts=3": 2}', lambda c: len(c.opponents), 2),
         ("evaluation.opponents=[greedy]", lambda c: c.evaluation.opponents, ["greedy"]),
@@ -441,7 +441,7 @@ def test_a_run_begins_with_its_config_in_full(train, tmp_path):
     config = load_config(folder / "config.yaml")
     assert config == load_config(SMOKE, ["seed=7", "ppo.gamma=0.9"])
     assert (config.seed, config.ppo.gamma) == (7, 0.9)
-    assert set(yaml.safe_load((folder / "config.yaml").read_text())) == set(Config.model_fields)
+    assert set(yaml.safe_load((folder / "config.yaml").read_text())) == set(PpoConfig.model_fields)
 
 
 def test_every_set_counts(train):
