@@ -236,8 +236,13 @@ class CommonConfig(Section):
     steps_meaning: ClassVar[str]
 
     seed: int = Field(0, ge=0, lt=2**32, description="of everything random in the run")
-    threads: int = Field(1, ge=1, le=256, description="of torch")
-    total_steps: int = Field(4_000_000, ge=1, le=10**12, description="decisions in all")
+    threads: int = Field(1, ge=1, le=256, description="of torch, and of the games of td")
+    total_steps: int = Field(
+        4_000_000,
+        ge=1,
+        le=10**12,
+        description="decisions of the learner (ppo), turns of all seats (td)",
+    )
     game: GameSection = GameSection()
     evaluation: EvaluationSection = EvaluationSection()
     checkpoint_every: int = Field(500_000, ge=1, description="steps between two checkpoints")
