@@ -157,6 +157,27 @@ def features_used(players: int) -> int:
     return COMMON_SIZE + players * SEAT_SIZE
 
 
+def features_table() -> str:
+    """The features as Markdown tables, for the docs."""
+    lines = []
+    for title, start, rows, starts in (
+        ("Of the table:", 0, COMMON_ROWS, COMMON_STARTS),
+        (
+            f"Of each seat, {SEAT_SIZE} numbers; places are those of the seat to roll:",
+            COMMON_SIZE,
+            SEAT_ROWS,
+            SEAT_STARTS,
+        ),
+    ):
+        lines += [title, "", "| place | name | shape | meaning |", "|---|---|---|---|"]
+        for row in rows:
+            place = start + starts[row.name]
+            shape = " x ".join(map(str, row.shape))
+            lines.append(f"| `{place}` | `{row.name}` | {shape} | {row.meaning} |")
+        lines.append("")
+    return "\n".join(lines[:-1])
+
+
 _PLAYERS = COMMON_STARTS["players"]
 _PAWNS_EACH = COMMON_STARTS["pawns_each"]
 _WITH_GUARDS = COMMON_STARTS["with_guards"]
@@ -538,12 +559,19 @@ class ValueAgent(Agent):
         self.network = network
 
     def choose(self, states: States, keys: Keys) -> Actions:
-        """See `Agent.choose`."""
-        return self._judge(states)[1]
+        """See `Agent.choose`.
+
+        Raises:
+            ValueError: there is a state in which nothing is to decide.
+        """
+        actions = self._judge(states)[1]
+        if (actions < 0).any():
+            raise ValueError("there is nothing to decide in one of the states")
+        return actions
 
     def probabilities(self, states: States) -> npt.NDArray[np.float64]:
         """See `Agent.probabilities`."""
-        return np.eye(N_ACTIONS)[self._judge(states)[1]]
+        return np.eye(N_ACTIONS)[self.choose(states, np.zeros(len(states), np.uint64))]
 
     def values(self, states: States) -> npt.NDArray[np.float64]:
         """See `Agent.values`; of a position with something to decide, that of its best move."""

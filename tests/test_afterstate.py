@@ -387,6 +387,16 @@ def test_a_position_has_one_value_whatever_the_batch():
     assert agent.values(states[:0]).shape == (0, 6)
 
 
+@pytest.mark.parametrize("phase", ["roll", "over"])
+def test_where_nothing_is_to_decide_nothing_is_played(phase):
+    agent = ValueAgent("it", make_network())
+    states = np.concatenate([some_states("move", 3), some_states(phase, 1)])
+    with pytest.raises(ValueError, match="nothing to decide"):
+        agent.choose(states, np.zeros(4, np.uint64))
+    with pytest.raises(ValueError, match="nothing to decide"):
+        agent.probabilities(states)
+
+
 def test_judging_changes_no_state():
     states = some_states(n=100)
     before = states.tobytes()

@@ -255,6 +255,7 @@ LEARNING = {
 
 def learn(folder: Path, monkeypatch, shuffle: bool) -> list[float]:
     """Win shares against random and greedy after a training of seconds."""
+    folder.mkdir()
     config = TdConfig.model_validate({**LEARNING, "evaluation": {"every": 10**9, "deals": 1}})
     training = TdTraining(folder, config, resume=False)
     if shuffle:
@@ -273,13 +274,13 @@ def learn(folder: Path, monkeypatch, shuffle: bool) -> list[float]:
 
 @pytest.mark.learning
 def test_training_learns_from_its_targets_and_nothing_else(tmp_path, monkeypatch):
-    """Trained 0.80 and 0.61 against random and greedy; with shuffled targets about 0.5 and 0.3."""
+    """Trained 0.75 and 0.70 against random and greedy; with shuffled targets 0.48 and 0.41."""
     random, greedy = learn(tmp_path / "run", monkeypatch, shuffle=False)
-    assert random > 0.74
-    assert greedy > 0.55
+    assert random > 0.70
+    assert greedy > 0.62
     random, greedy = learn(tmp_path / "control", monkeypatch, shuffle=True)
-    assert random < 0.65
-    assert greedy < 0.45
+    assert random < 0.60
+    assert greedy < 0.50
 
 
 # The run folder ------------------------------------------------------------------------------
@@ -550,7 +551,7 @@ def test_numbers_that_are_not_finite_stop_a_run_with_the_cause(
 @pytest.mark.learning
 def test_a_run_whose_numbers_explode_says_so(train, config_file, tmp_path):
     code, _, err = train(
-        "--config", config_file, "--run", tmp_path / "run", "--set", "td.learning_rate=1e38"
+        "--config", config_file, "--run", tmp_path / "run", "--set", "td.learning_rate=1e30"
     )
     assert code == 1
     assert "finite" in err
