@@ -1,4 +1,4 @@
-"""Train a masked PPO agent by self-play and against others.
+"""Train an agent: masked PPO, or TD(lambda) on the values of afterstates.
 
 python train.py --config configs/ppo_2p.yaml [--set section.key=value ...] [--run runs/NAME]
 python train.py --resume runs/NAME
@@ -10,12 +10,18 @@ import signal
 import time
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported; `threads` sets its own
 
 from agents.cli import Parser, UsageError, progress_bar, run
 from agents.extras import require
 from agents.files import locked, write_json, write_text
+
+if TYPE_CHECKING:
+    from agents.config import Config
+    from agents.td import TdTraining
+    from agents.training import PpoTraining
 
 
 def main() -> None:
@@ -32,15 +38,7 @@ def main() -> None:
         raise UsageError("give either --config or --resume")
     if arguments.resume and (arguments.set or arguments.run):
         raise UsageError("--resume goes on with the run's own config: no --set, no --run")
-    require(
-        "torch",
-        "stable_baselines3",
-        "sb3_contrib",
-        "safetensors",
-        "pydantic",
-        "yaml",
-        extra="train",
-    )
+    require("torch", "safetensors", "pydantic", "yaml", "tensorboard", extra="train")
     folder = arguments.resume or arguments.run or free_folder(arguments.config.stem)
     if not arguments.resume:
         start(folder, arguments.config, arguments.set)
@@ -75,57 +73,25 @@ def start(folder: Path, config_file: Path, changes: list[str]) -> None:
 def train(folder: Path, resume: bool) -> None:
     """Train in a run's folder until its steps are done, or a signal asks to stop."""
     import torch
-    from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
 
-    from agents import make
     from agents.config import load_config
-    from agents.policy import save_policy
-    from agents.tournament import play_tournament, plot, table
-    from agents.training import (
-        JsonLines,
-        Opponents,
-        Run,
-        curve_table,
-        last_segment,
-        make_env,
-        make_model,
-        read_metrics,
-    )
+    from agents.runs import curve_table, read_metrics
 
     config = load_config(folder / "config.yaml")
     torch.set_num_threads(config.threads)
     begin = time.monotonic()
-
-    env = make_env(config)
-    model = make_model(config, env)
-    opponents = Opponents(config, model.policy.network, folder / "snapshots")
-    segment = 0
-    training = Run(folder, config, env, opponents)
-    if not (resume and training.checkpoints.load(model, env, opponents)):
-        opponents.enter(env)
-    if resume:
-        segment = last_segment(folder / "metrics.jsonl") + 1
-    model.set_logger(
-        Logger(
-            str(folder),
-            [
-                JsonLines(folder / "metrics.jsonl", segment),
-                TensorBoardOutputFormat(str(folder / "tensorboard")),
-            ],
-        )
-    )
+    training = make_training(folder, config, resume)
 
     def ask_to_stop(number: int, frame: FrameType | None) -> None:
-        training.stop_asked = True
+        training.stop()
         signal.signal(number, signal.SIG_DFL)  # the second time ends at once
 
     handlers = {
         number: signal.signal(number, ask_to_stop) for number in (signal.SIGINT, signal.SIGTERM)
     }
     with progress_bar(str(folder), config.total_steps) as progress:
-        progress(model.num_timesteps)
-        training.progress = progress
-        training.learn(model)
+        progress(training.step)
+        training.learn(progress)
     for number, handler in handlers.items():
         signal.signal(number, handler)
     minutes = (time.monotonic() - begin) / 60
@@ -133,31 +99,49 @@ def train(folder: Path, resume: bool) -> None:
         print(f"stopped at step {training.stopped_at}; go on by: train.py --resume {folder}")
         return
 
-    about = {
-        "algorithm": config.algorithm,
-        "ruleset": config.game.made().to_dict(),
-        "steps": model.num_timesteps,
-        "seed": config.seed,
-    }
-    save_policy(folder / "policy", model.policy.network, config.network.model_dump(), about)
-    print(f"{model.num_timesteps} steps in {minutes:.1f} minutes; policy in {folder / 'policy'}")
-
+    spec, saved = training.save()
+    print(f"{training.step} steps in {minutes:.1f} minutes; {saved.name} in {saved}")
     print(f"\n{curve_table(read_metrics(folder / 'metrics.jsonl'), config)}\n")
-
-    settings = config.evaluation
-    ruleset = config.game.made()
-    final = play_tournament(
-        [make(spec) for spec in (f"policy:{folder}", *settings.opponents)],
-        ruleset,
-        config.game.name,
-        games=settings.final_games,
-        seed=settings.seed,
-    )
-    results = final.to_json()
-    write_json(folder / "results.json", results)
-    plot(results, folder / "results.png")
-    print(table(results))
+    compare(spec, config, folder)
     print(f"learning curve in {folder / 'curve.png'}, TensorBoard in {folder / 'tensorboard'}")
+
+
+def make_training(folder: Path, config: "Config", resume: bool) -> "PpoTraining | TdTraining":
+    """The run of the algorithm that the config names."""
+    if config.algorithm == "td":
+        from agents.td import TdTraining
+
+        return TdTraining(folder, config, resume)
+    require("stable_baselines3", "sb3_contrib", extra="train")
+    from agents.training import PpoTraining
+
+    return PpoTraining(folder, config, resume)
+
+
+def compare(spec: str, config: "Config", folder: Path) -> None:
+    """Play what was learned against the opponents of the config: `results.json`, `results.png`.
+
+    Several rulesets get a subfolder each.
+    """
+    from agents import make
+    from agents.tournament import play_tournament, plot, table
+
+    settings = config.game.settings()
+    for setting in settings:
+        players = setting.ruleset.players
+        final = play_tournament(
+            [make(spec) for spec in (spec, *config.evaluation.opponents)],
+            setting.ruleset,
+            setting.name,
+            games=config.evaluation.final_games,
+            seed=config.evaluation.seed,
+        )
+        results = final.to_json()
+        out = folder if len(settings) == 1 else folder / "results" / f"{setting.name}-{players}p"
+        out.mkdir(parents=True, exist_ok=True)
+        write_json(out / "results.json", results)
+        plot(results, out / "results.png")
+        print(table(results))
 
 
 if __name__ == "__main__":

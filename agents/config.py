@@ -6,8 +6,9 @@ starts. Needs the extra `train`.
 
 import re
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import yaml
 from pydantic import (
@@ -53,25 +54,93 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
-class GameSection(Section):
-    """What is played."""
+@dataclass(frozen=True)
+class Setting:
+    """One ruleset of those that a run plays.
 
-    ruleset: str | dict[str, Any] = Field("basic", description="a preset, or fields of a Ruleset")
-    players: int | None = Field(None, ge=2, le=6, description="for a preset; 2 if left out")
+    Attributes:
+        name: how tables call the ruleset.
+        ruleset: with its number of players.
+        share: of the games; the shares of all add up to 1.
+    """
+
+    name: str
+    ruleset: Ruleset
+    share: float
+
+
+class MixEntry(Section):
+    """A part of a mix: a ruleset, with one or several numbers of players."""
+
+    ruleset: str | dict[str, Any] = Field("basic", description="as `game.ruleset`")
+    players: int | list[int] | None = Field(
+        None, description="as `game.players`, or a list of which each is as likely"
+    )
+    weight: float = Field(1.0, ge=0, le=10**6, description="share of the games, among the others")
 
     @model_validator(mode="after")
-    def _check(self) -> "GameSection":
-        self.made()
+    def _check(self) -> "MixEntry":
+        if isinstance(self.players, list) and not self.players:
+            raise ValueError("players: the list is empty")
+        self.rulesets()
         return self
 
-    def made(self) -> Ruleset:
-        """The ruleset."""
-        return Ruleset.of(self.ruleset, self.players)
+    def rulesets(self) -> list[Ruleset]:
+        """One for each number of players."""
+        counts = self.players if isinstance(self.players, list) else [self.players]
+        return [Ruleset.of(self.ruleset, count) for count in counts]
 
     @property
     def name(self) -> str:
         """How tables call it."""
         return self.ruleset if isinstance(self.ruleset, str) else "custom"
+
+
+class GameSection(Section):
+    """What is played."""
+
+    ruleset: str | dict[str, Any] = Field("basic", description="a preset, or fields of a Ruleset")
+    players: int | None = Field(None, ge=2, le=6, description="for a preset; 2 if left out")
+    mix: list[MixEntry] | None = Field(
+        None,
+        min_length=1,
+        max_length=64,
+        description="instead: a list of `{ruleset: , players: , weight: }`, from which each game "
+        "draws; `players` may be a list",
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> "GameSection":
+        if self.mix is None:
+            Ruleset.of(self.ruleset, self.players)
+        elif self.ruleset != "basic" or self.players is not None:
+            raise ValueError("give either ruleset and players, or mix")
+        elif not any(entry.weight for entry in self.mix):
+            raise ValueError("mix: at least one weight must be above 0")
+        return self
+
+    def settings(self) -> list[Setting]:
+        """All rulesets that are played."""
+        if self.mix is None:
+            entry = MixEntry(ruleset=self.ruleset, players=self.players)
+            return [Setting(entry.name, entry.rulesets()[0], 1.0)]
+        total = sum(entry.weight for entry in self.mix)
+        return [
+            Setting(entry.name, ruleset, entry.weight / total / len(entry.rulesets()))
+            for entry in self.mix
+            for ruleset in entry.rulesets()
+            if entry.weight
+        ]
+
+    def weighted(self) -> list[tuple[Ruleset, float]]:
+        """The rulesets and their shares, as `thatslife_env.games.ruleset_mix` takes them."""
+        return [(setting.ruleset, setting.share) for setting in self.settings()]
+
+    def about(self) -> dict[str, Any]:
+        """What was played, for the description of what was learned."""
+        if self.mix is None:
+            return {"ruleset": self.settings()[0].ruleset.to_dict()}
+        return {"mix": [entry.model_dump() for entry in self.mix]}
 
 
 class RewardSection(Section):
@@ -119,6 +188,30 @@ class PpoSection(Section):
     max_grad_norm: float = Field(0.5, gt=0, description="gradients are clipped to this norm")
 
 
+class ValueNetworkSection(Section):
+    """What learns the values of afterstates: fully connected layers with relu between."""
+
+    hidden: list[Annotated[int, Field(ge=1, le=4096)]] = Field(
+        [128, 32], min_length=1, max_length=8, description="width of each hidden layer"
+    )
+
+
+class TdSection(Section):
+    """How they are learned: TD(lambda) by self-play (Sutton 1988; Tesauro 1995)."""
+
+    n_games: int = Field(256, ge=1, le=2**16, description="games side by side")
+    n_turns: int = Field(64, ge=1, le=2**16, description="turns of each between two updates")
+    batch_size: int = Field(1024, ge=1, description="positions in one gradient step")
+    n_epochs: int = Field(2, ge=1, description="passes over the positions of an update")
+    learning_rate: float = Field(3e-3, gt=0, description="of Adam at the start")
+    final_learning_rate: float = Field(1e-5, ge=0, description="at the end, linearly")
+    trace: float = Field(0.8, ge=0, le=1, description="lambda: how far targets look ahead")
+    temperature: float = Field(
+        0.05, gt=0, description="of the choice among the moves' win shares at the start"
+    )
+    final_temperature: float = Field(0.01, gt=0, description="at the end, geometrically")
+
+
 class EvaluationSection(Section):
     """How good it is so far, on deals it never trains on."""
 
@@ -137,16 +230,30 @@ class EvaluationSection(Section):
         return self
 
 
-class Config(Section):
-    """One training run."""
+class CommonConfig(Section):
+    """What the runs of all algorithms have."""
 
-    algorithm: Literal["ppo"] = Field("ppo", description="MaskablePPO")
+    steps_meaning: ClassVar[str]
+
     seed: int = Field(0, ge=0, lt=2**32, description="of everything random in the run")
-    threads: int = Field(1, ge=1, le=256, description="of torch")
+    threads: int = Field(1, ge=1, le=256, description="of torch, and of the games of td")
     total_steps: int = Field(
-        4_000_000, ge=1, le=10**12, description="decisions of the learner in all"
+        4_000_000,
+        ge=1,
+        le=10**12,
+        description="decisions of the learner (ppo), turns of all seats (td)",
     )
     game: GameSection = GameSection()
+    evaluation: EvaluationSection = EvaluationSection()
+    checkpoint_every: int = Field(500_000, ge=1, description="steps between two checkpoints")
+
+
+class PpoConfig(CommonConfig):
+    """A run of masked PPO."""
+
+    steps_meaning: ClassVar[str] = "decisions of the learner"
+
+    algorithm: Literal["ppo"] = Field("ppo", description="MaskablePPO")
     reward: RewardSection = RewardSection()
     opponents: dict[str, Annotated[float, Field(ge=0, le=10**6)]] = Field(
         {SELF: 1.0},
@@ -155,11 +262,9 @@ class Config(Section):
     snapshots: SnapshotSection = SnapshotSection()
     network: NetworkSection = NetworkSection()
     ppo: PpoSection = PpoSection()
-    evaluation: EvaluationSection = EvaluationSection()
-    checkpoint_every: int = Field(500_000, ge=1, description="steps between two checkpoints")
 
     @model_validator(mode="after")
-    def _check(self) -> "Config":
+    def _check(self) -> "PpoConfig":
         if not any(self.opponents.values()):
             raise ValueError("opponents: at least one weight must be above 0")
         for spec in self.opponents:
@@ -176,6 +281,35 @@ class Config(Section):
                 f"advantage cannot be normalised; not {self.ppo.batch_size}"
             )
         return self
+
+
+class TdConfig(CommonConfig):
+    """A run of TD(lambda) on the values of afterstates."""
+
+    steps_meaning: ClassVar[str] = "turns of all seats"
+
+    algorithm: Literal["td"] = Field("td", description="TD(lambda) on the values of afterstates")
+    network: ValueNetworkSection = ValueNetworkSection()
+    td: TdSection = TdSection()
+
+    @model_validator(mode="after")
+    def _check(self) -> "TdConfig":
+        if self.td.batch_size > self.td.n_games * self.td.n_turns:
+            raise ValueError(
+                "td.batch_size: must be at most n_games x n_turns = "
+                f"{self.td.n_games * self.td.n_turns}, not {self.td.batch_size}"
+            )
+        return self
+
+
+class _AnyConfig(BaseModel):
+    """A config of which only the algorithm counts."""
+
+    algorithm: Literal["ppo", "td"]
+
+
+Config = PpoConfig | TdConfig
+ALGORITHMS: dict[str, type[PpoConfig] | type[TdConfig]] = {"ppo": PpoConfig, "td": TdConfig}
 
 
 class _Loader(yaml.SafeLoader):
@@ -235,10 +369,13 @@ def load_config(path: Path, changes: Sequence[str] = ()) -> Config:
     if not isinstance(content, dict):
         raise UsageError(f"{path}: must be a mapping of keys, not {content!r}")
     changed = {_apply(content, change): change for change in changes}
+    algorithm = content.get("algorithm", "ppo")
+    known = isinstance(algorithm, str) and algorithm in ALGORITHMS
+    kind: Any = ALGORITHMS[algorithm] if known else _AnyConfig
     try:
-        return Config.model_validate(content)
+        return kind.model_validate(content)
     except ValidationError as errors:
-        raise UsageError(f"{path}: {_explain(errors, text, changed)}") from None
+        raise UsageError(f"{path}: {_explain(kind, errors, text, changed)}") from None
 
 
 def _parse(text: str, source: str) -> Any:
@@ -272,15 +409,21 @@ def _apply(content: dict[str, Any], change: str) -> tuple[str, ...]:
     return (*sections, key)
 
 
-def _explain(errors: ValidationError, text: str, changed: dict[tuple[str, ...], str]) -> str:
+def _explain(
+    kind: type[BaseModel],
+    errors: ValidationError,
+    text: str,
+    changed: dict[tuple[str, ...], str],
+) -> str:
     """The first error: line or change, key, what is wrong, what is allowed."""
     error = errors.errors()[0]
     place = ".".join(str(part) for part in error["loc"])
     reason = error["msg"].removeprefix("Value error, ")
     if error["type"] == "extra_forbidden":
-        section: Any = Config
+        section = kind
         for part in error["loc"][:-1]:
-            section = section.model_fields[part].annotation
+            if isinstance(part, str):  # a number is a place in a list
+                section = _section_in(section.model_fields[part].annotation)
         reason = f"unknown key; there are: {', '.join(section.model_fields)}"
     elif error["type"] != "value_error":
         reason = f"{reason}, not {short(error['input'])}"
@@ -290,6 +433,13 @@ def _explain(errors: ValidationError, text: str, changed: dict[tuple[str, ...], 
         if error["loc"][: len(change_place)] == change_place:
             where = f"--set {change}: "
     return f"{where}{place}: {reason}" if place else f"{where}{reason}"
+
+
+def _section_in(annotation: Any) -> Any:
+    """The section in the type of a field: itself, or what is listed."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(filter(None, map(_section_in, get_args(annotation))), None)
 
 
 def _line_of(place: tuple[int | str, ...], text: str) -> int | None:
@@ -312,18 +462,29 @@ def _line_of(place: tuple[int | str, ...], text: str) -> int | None:
     return line
 
 
-def to_yaml(config: Config) -> str:
+def to_yaml(config: CommonConfig) -> str:
     """The config with every key, as `load_config` reads it back."""
     return yaml.safe_dump(config.model_dump(), sort_keys=False)
 
 
 def config_table() -> str:
-    """Every key as a Markdown table, for the docs."""
+    """Every key as Markdown tables, for the docs."""
+    common = set(CommonConfig.model_fields)
+    lines = ["Every algorithm:", "", *_rows(CommonConfig, common)]
+    for name, kind in ALGORITHMS.items():
+        lines += ["", f"`algorithm: {name}`:", ""]
+        lines += _rows(kind, set(kind.model_fields) - common - {"algorithm"})
+    return "\n".join(lines)
+
+
+def _rows(kind: type[CommonConfig], names: set[str]) -> list[str]:
     lines = ["| key | default | meaning |", "|---|---|---|"]
-    for name, field in Config.model_fields.items():
+    for name, field in kind.model_fields.items():
+        if name not in names:
+            continue
         if isinstance(field.default, Section):
             for key, inner in type(field.default).model_fields.items():
                 lines.append(f"| `{name}.{key}` | `{inner.default}` | {inner.description} |")
         else:
             lines.append(f"| `{name}` | `{field.default}` | {field.description} |")
-    return "\n".join(lines)
+    return lines

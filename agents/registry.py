@@ -1,9 +1,9 @@
 """From a spec, the text by which an agent is named everywhere, to the agent.
 
-    random | greedy | human | mc:rollouts=300 | mc:playouts=2000 | policy:PATH
+    random | greedy | human | mc:rollouts=300 | mc:playouts=2000 | policy:PATH | td:PATH
 
 Options are `key=value`, separated by commas; a value that is itself a spec stands in brackets. A
-PATH is a run folder, a policy folder, or `builtin/NAME`.
+PATH is a run folder, the folder of a policy or value, or `builtin/NAME`.
 """
 
 from collections.abc import Callable
@@ -53,6 +53,13 @@ def _build_policy(name: str, seed: int, path: str) -> Agent:
     return PolicyAgent(name, seed, path)
 
 
+def _build_td(name: str, seed: int, path: str) -> Agent:
+    require("safetensors", extra="train")
+    from agents.afterstate import TdAgent
+
+    return TdAgent(name, seed, path)
+
+
 KINDS: dict[str, Kind] = {
     "random": Kind("random", "every legal action is as likely", Baseline),
     "greedy": Kind("greedy", "the best points and lucky tiles right after its action", Baseline),
@@ -66,6 +73,13 @@ KINDS: dict[str, Kind] = {
         "policy:PATH",
         "a trained policy: a run folder, a policy folder, or `builtin/NAME`",
         _build_policy,
+        takes_path=True,
+    ),
+    "td": Kind(
+        "td:PATH",
+        "the best move by a trained value of positions: a run folder, a value folder, or "
+        "`builtin/NAME`",
+        _build_td,
         takes_path=True,
     ),
     "human": Kind("human", "a person at the terminal", Human),

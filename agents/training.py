@@ -5,46 +5,55 @@ progress, snapshots, random states, counters. A run that is stopped and resumed 
 one that was not.
 """
 
-import itertools
-import json
-import os
 import re
-import shutil
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.logger import KVWriter
+from stable_baselines3.common.logger import KVWriter, Logger, TensorBoardOutputFormat
 from torch import nn
 
 import agents
+from agents import runs
 from agents.base import Agent
-from agents.cli import FailedError, UsageError
-from agents.config import SELF, SNAPSHOTS, Config
-from agents.files import replacing, write_json
+from agents.config import SELF, SNAPSHOTS, PpoConfig
 from agents.networks import MlpNetwork, NetworkAgent, make_network
+from agents.policy import save_policy
+from agents.runs import (
+    Arrays,
+    CheckpointFolder,
+    MetricsFile,
+    TrainingError,
+    adam_arrays,
+    as_numbers,
+    check_arrays,
+    check_states,
+    evaluate,
+    is_due,
+    last_segment,
+    load_optimizer,
+    optimizer_arrays,
+    plot_curve,
+    read_arrays,
+    read_metrics,
+    require_fit,
+)
 from agents.sb3_env import ThatsLifeVecEnv
-from agents.tournament import bootstrap, play_duel
-from thatslife_env import Position
 from thatslife_env.baselines import BASELINES
 from thatslife_env.board import STATE
-from thatslife_env.games import FIRST_OUTSIDE, GAME, LEARNER, stream_seeds
+from thatslife_env.games import FIRST_OUTSIDE, GAME, LEARNER
 from thatslife_env.observation import LAYOUT_HASH
 from thatslife_env.position import is_whole
 
 CHECKPOINT_FORMAT = 1
-CHECKPOINTS_KEPT = 2
 SNAPSHOT = re.compile(r"snapshot-\d+")
 
 
@@ -91,7 +100,7 @@ class Opponents:
         folder: where snapshots are kept.
     """
 
-    def __init__(self, config: Config, learner: MlpNetwork, folder: Path) -> None:
+    def __init__(self, config: PpoConfig, learner: MlpNetwork, folder: Path) -> None:
         self.config = config
         self._learner = learner
         self._folder = folder
@@ -117,7 +126,7 @@ class Opponents:
         name = f"snapshot-{step:09d}"
         if name not in self.roster:
             self._folder.mkdir(parents=True, exist_ok=True)
-            _write_arrays(self._folder / f"{name}.safetensors", _weights(self._learner))
+            runs.write_arrays(self._folder / f"{name}.safetensors", _weights(self._learner))
             self._enlist(name)
 
     def restore(self, roster: list[str]) -> None:
@@ -139,7 +148,7 @@ class Opponents:
             agent = NetworkAgent(name, self._learner, sample=True)
         elif name.startswith("snapshot-"):
             network = make_network(self.config.network.model_dump())
-            _load_weights(network, _read_arrays(self._folder / f"{name}.safetensors"))
+            _load_weights(network, read_arrays(self._folder / f"{name}.safetensors"))
             agent = NetworkAgent(name, network.eval(), sample=True)
         else:
             agent = agents.make(name)
@@ -170,19 +179,19 @@ class Opponents:
         env.play.set_opponents(self.weights())
 
 
-def make_env(config: Config) -> ThatsLifeVecEnv:
+def make_env(config: PpoConfig) -> ThatsLifeVecEnv:
     """The games that the learner plays."""
     return ThatsLifeVecEnv(
         config.ppo.n_envs,
         seed=config.seed,
-        ruleset=config.game.made(),
+        ruleset=config.game.weighted(),
         reward=config.reward.terminal,
         shaping=config.reward.shaping,
         gamma=config.ppo.gamma,
     )
 
 
-def make_model(config: Config, env: ThatsLifeVecEnv) -> MaskablePPO:
+def make_model(config: PpoConfig, env: ThatsLifeVecEnv) -> MaskablePPO:
     """The learner."""
     ppo = config.ppo
     first, last = ppo.learning_rate, ppo.final_learning_rate
@@ -217,29 +226,6 @@ def _load_weights(network: MlpNetwork, arrays: dict[str, npt.NDArray[Any]]) -> N
     network.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
 
 
-def _write_arrays(path: Path, arrays: dict[str, npt.NDArray[Any]]) -> None:
-    """Write a safetensors file at once."""
-    with replacing(path) as part:
-        try:
-            save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, part)
-        except SafetensorError as error:
-            raise FailedError(f"{path}: cannot be written: {error}") from None
-
-
-def _as_numbers(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A view of an array that safetensors can hold: records as rows of bytes."""
-    return array if array.dtype.names is None else array.view(np.uint8).reshape(len(array), -1)
-
-
-def _read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
-    try:
-        return load_file(path)
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from None
-    except SafetensorError as error:
-        raise UsageError(f"{path}: damaged: {error}") from None
-
-
 class Checkpoints:
     """All of a run at one moment, in folders that are whole or not there.
 
@@ -248,77 +234,39 @@ class Checkpoints:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        names = ("weights", "optimizer", "games", "chance")
+        self._folder = CheckpointFolder(folder, _versions(), names)
 
     def save(self, model: MaskablePPO, env: ThatsLifeVecEnv, opponents: Opponents) -> None:
         """Write one between two updates, then drop the oldest."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        for stale in self._folder.glob(".*.part"):
-            shutil.rmtree(stale)
-        target = self._folder / f"step-{model.num_timesteps:012d}"
-        if target.exists():
-            try:
-                _read_checkpoint(target)
-            except UsageError:
-                pass  # damaged: it is written anew
-            else:
-                return
-        with replacing(target) as part:
-            part.mkdir()
-            self._write(part, model, env, opponents)
-        for old in self._all()[:-CHECKPOINTS_KEPT]:
-            shutil.rmtree(old)
-
-    def _write(
-        self, part: Path, model: MaskablePPO, env: ThatsLifeVecEnv, opponents: Opponents
-    ) -> None:
-        _write_arrays(part / "weights.safetensors", _weights(model.policy.network))
-        _write_arrays(part / "optimizer.safetensors", _optimizer_state(model.policy.optimizer))
-        _write_arrays(part / "games.safetensors", _game_arrays(model, env))
         # SB3 draws from NumPy's global generator
         _, words, position, has_gauss, gauss = np.random.get_state(legacy=True)  # noqa: NPY002
-        chance: dict[str, npt.NDArray[Any]] = {
-            "torch": torch.get_rng_state().numpy(),
-            "numpy": np.asarray(words),
+        arrays: dict[str, Arrays] = {
+            "weights": _weights(model.policy.network),
+            "optimizer": optimizer_arrays(model.policy.optimizer),
+            "games": _game_arrays(model, env),
+            "chance": {"torch": torch.get_rng_state().numpy(), "numpy": np.asarray(words)},
         }
-        _write_arrays(part / "chance.safetensors", chance)
-        state = _versions() | {
+        state = {
             "num_timesteps": model.num_timesteps,
             "n_updates": model._n_updates,
             "roster": opponents.roster,
             "numpy": [int(position), int(has_gauss), float(gauss)],
         }
-        write_json(part / "state.json", state)
-
-    def _all(self) -> list[Path]:
-        return sorted(self._folder.glob("step-*"))
+        self._folder.save(model.num_timesteps, arrays, state)
 
     def load(self, model: MaskablePPO, env: ThatsLifeVecEnv, opponents: Opponents) -> bool:
         """Put a fresh model, its games and opponents where the latest checkpoint was.
 
-        A damaged checkpoint is left out, with a line on stderr, for the one before.
-
         Returns:
-            Whether there was a checkpoint; a run that ended before its first has none.
+            Whether there was one.
 
         Raises:
-            UsageError: there are checkpoints, but none can be read.
+            UsageError: see `CheckpointFolder.load`.
         """
-        left_out: list[str] = []
-        for folder in reversed(self._all()):
-            try:
-                _restore(*_read_checkpoint(folder), model, env, opponents)
-            except UsageError as error:
-                left_out.append(str(error))
-            except (LookupError, TypeError, ValueError, ArithmeticError) as error:
-                left_out.append(f"{folder}: does not fit: {error}")
-            else:
-                for reason in left_out:
-                    print(f"checkpoint left out: {reason}", file=sys.stderr)
-                return True
-        if left_out:
-            raise UsageError(f"no checkpoint can be read: {left_out[0]}")
-        return False
+        return self._folder.load(
+            lambda state, arrays: _restore(state, arrays, model, env, opponents)
+        )
 
 
 def _versions() -> dict[str, Any]:
@@ -332,28 +280,9 @@ def _versions() -> dict[str, Any]:
 
 def _game_arrays(model: MaskablePPO, env: ThatsLifeVecEnv) -> dict[str, npt.NDArray[Any]]:
     """The games in progress; records as rows of bytes, which safetensors can hold."""
-    arrays = {name: _as_numbers(array) for name, array in env.play.arrays().items()}
+    arrays = {name: as_numbers(array) for name, array in env.play.arrays().items()}
     starts = np.asarray(model._last_episode_starts, np.uint8)
     return arrays | {"returns": env.returns, "lengths": env.lengths, "episode_starts": starts}
-
-
-_CHECKPOINT_ARRAYS = ("weights", "optimizer", "games", "chance")
-
-
-def _read_checkpoint(folder: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    try:
-        state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"{folder / 'state.json'}: {error.strerror}") from None
-    except ValueError as error:
-        raise UsageError(f"{folder / 'state.json'}: damaged: {error}") from None
-    if not isinstance(state, dict) or any(
-        state.get(key) != version for key, version in _versions().items()
-    ):
-        raise UsageError(f"{folder}: made by another version of this program")
-    return state, {
-        name: _read_arrays(folder / f"{name}.safetensors") for name in _CHECKPOINT_ARRAYS
-    }
 
 
 def _restore(
@@ -373,27 +302,29 @@ def _restore(
     n_steps, n_updates, roster = (state[key] for key in ("num_timesteps", "n_updates", "roster"))
     position, has_gauss, gauss = state["numpy"]
     most = opponents.config.total_steps + env.num_envs * model.n_steps
-    _require(is_whole(n_steps, 0, most) and is_whole(n_updates, 0, 2**63 - 1), "counters")
-    _require(isinstance(roster, list) and all(isinstance(name, str) for name in roster), "roster")
+    require_fit(is_whole(n_steps, 0, most) and is_whole(n_updates, 0, 2**63 - 1), "counters")
+    require_fit(
+        isinstance(roster, list) and all(isinstance(name, str) for name in roster), "roster"
+    )
     known = (*opponents.fixed_roster, SELF)
-    _require(all(name in known or SNAPSHOT.fullmatch(name) for name in roster), "roster")
-    _require(set(opponents.fixed_roster) <= set(roster), "roster")
-    _require(is_whole(position, 0, 624) and is_whole(has_gauss, 0, 1), "numpy")
-    _require(isinstance(gauss, float) and np.isfinite(gauss), "numpy")
+    require_fit(all(name in known or SNAPSHOT.fullmatch(name) for name in roster), "roster")
+    require_fit(set(opponents.fixed_roster) <= set(roster), "roster")
+    require_fit(is_whole(position, 0, 624) and is_whole(has_gauss, 0, 1), "numpy")
+    require_fit(isinstance(gauss, float) and np.isfinite(gauss), "numpy")
     chance = {"torch": torch.get_rng_state().numpy(), "numpy": np.zeros(624, np.uint32)}
-    _check_arrays("chance", arrays["chance"], chance)
-    _check_arrays("weights", arrays["weights"], _weights(network))
-    moments = _expected_moments(network) if n_updates else {}
-    _check_arrays("optimizer", arrays["optimizer"], moments)
+    check_arrays("chance", arrays["chance"], chance)
+    check_arrays("weights", arrays["weights"], _weights(network))
+    moments = adam_arrays(network) if n_updates else {}
+    check_arrays("optimizer", arrays["optimizer"], moments)
     model._last_obs = env.reset()
     model._last_episode_starts = np.ones(env.num_envs, np.bool_)
-    _check_arrays("games", arrays["games"], _game_arrays(model, env))
+    check_arrays("games", arrays["games"], _game_arrays(model, env))
     _check_games(arrays["games"], env, len(roster))
     opponents.restore(roster)
 
     opponents.enter(env)
     _load_weights(network, arrays["weights"])
-    _load_optimizer(optimizer, arrays["optimizer"])
+    load_optimizer(optimizer, arrays["optimizer"])
     for name, array in _game_arrays(model, env).items():
         array[:] = arrays["games"][name]
     model._last_episode_starts = arrays["games"]["episode_starts"].astype(np.bool_)
@@ -405,151 +336,44 @@ def _restore(
     np.random.set_state(("MT19937", words, position, has_gauss, gauss))  # noqa: NPY002
 
 
-def _require(fits: Any, what: str) -> None:
-    if not fits:
-        raise ValueError(f"{what} that no run has")
-
-
-def _check_arrays(
-    what: str, found: dict[str, npt.NDArray[Any]], expected: dict[str, npt.NDArray[Any]]
-) -> None:
-    """Refuse arrays of other names, shapes or types.
-
-    Raises:
-        ValueError: the message names the first.
-    """
-    for name in sorted(found.keys() ^ expected.keys()):
-        raise ValueError(f"{what}: {name!r} is missing or too much")
-    for name, array in expected.items():
-        if found[name].shape != array.shape or found[name].dtype != array.dtype:
-            raise ValueError(f"{what}: {name!r} has another shape or type")
-
-
-def _expected_moments(network: MlpNetwork) -> dict[str, npt.NDArray[Any]]:
-    """What Adam keeps for each parameter."""
-    moments: dict[str, npt.NDArray[Any]] = {}
-    for index, parameter in enumerate(network.parameters()):
-        moments[f"{index}.step"] = np.zeros(1, np.float32)
-        for name in ("exp_avg", "exp_avg_sq"):
-            moments[f"{index}.{name}"] = np.zeros(tuple(parameter.shape), np.float32)
-    return moments
-
-
 def _check_games(found: dict[str, npt.NDArray[Any]], env: ThatsLifeVecEnv, n_outside: int) -> None:
     """Refuse games that compiled code, which checks nothing, must not be given.
 
     Raises:
         ValueError: they are not what a checkpoint of this run can hold.
     """
-    ruleset = env.play.rulesets[0].record
-    states = found["states"].reshape(-1).view(STATE)
+    rulesets = np.array([ruleset.record for ruleset in env.play.rulesets])
+    states = check_states(found["states"], rulesets)
     for state, seat, lineup in zip(states, found["seats"], found["lineups"], strict=True):
-        rules = ("players", "pawns_each", "with_guards", "scoring")
-        _require(all(state[name] == ruleset[name] for name in rules), "games: rules")
-        position = Position.from_state(state)
-        try:
-            is_sound = Position.from_json(position.to_json()) == position
-        except (IndexError, ValueError):
-            is_sound = False
-        _require(is_sound, "games: a state")
-        _require(0 <= seat < position.players and position.player == seat, "games: seats")
+        is_to_act = 0 <= seat < state["players"] and state["player"] == seat
+        require_fit(is_to_act, "games: seats")
         others = [int(number) for at, number in enumerate(lineup) if at != seat]
-        _require(lineup[seat] == LEARNER and min(others) >= 0, "games: lineups")
-        _require(max(others) < FIRST_OUTSIDE + n_outside, "games: an opponent")
-
-
-def _optimizer_state(optimizer: torch.optim.Optimizer) -> dict[str, npt.NDArray[Any]]:
-    return {
-        f"{index}.{name}": np.atleast_1d(tensor.numpy())
-        for index, values in optimizer.state_dict()["state"].items()
-        for name, tensor in values.items()
-    }
-
-
-def _load_optimizer(optimizer: torch.optim.Optimizer, arrays: dict[str, Any]) -> None:
-    content = optimizer.state_dict()
-    state: dict[int, dict[str, torch.Tensor]] = defaultdict(dict)
-    for key, array in arrays.items():
-        index, _, name = key.partition(".")
-        tensor = torch.from_numpy(array)
-        state[int(index)][name] = tensor[0] if name == "step" else tensor
-    content["state"] = dict(state)
-    optimizer.load_state_dict(content)
+        require_fit(lineup[seat] == LEARNER and min(others) >= 0, "games: lineups")
+        require_fit(max(others) < FIRST_OUTSIDE + n_outside, "games: an opponent")
 
 
 class JsonLines(KVWriter):
     """Writes each of SB3's log entries as a line of `metrics.jsonl`.
 
     Args:
-        path: lines are added at its end, in place of a line that a kill has cut short.
-        segment: number of this part of the run: 0, and one more for each resume.
+        file: to write to.
     """
 
-    def __init__(self, path: Path, segment: int) -> None:
-        if path.exists():
-            whole, newline, _ = path.read_bytes().rpartition(b"\n")
-            os.truncate(path, len(whole + newline))
-        self._file = path.open("a", encoding="utf-8")
-        self._segment = segment
+    def __init__(self, file: MetricsFile) -> None:
+        self._file = file
 
     def write(
         self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...]], step: int = 0
     ) -> None:
         """Add a line."""
-        line: dict[str, Any] = {"step": step, "segment": self._segment}
-        for key, value in sorted(key_values.items()):
-            line[key] = float(value) if np.isfinite(value) else None
-        self._file.write(json.dumps(line) + "\n")
-        self._file.flush()
+        self._file.add(step, key_values)
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
 
 
-def last_segment(path: Path) -> int:
-    """The number of the last segment that wrote a line; -1 if there is no line."""
-    return max((line["segment"] for line in _metrics(path)), default=-1)
-
-
-def _metrics(path: Path) -> list[dict[str, Any]]:
-    """All whole lines of `metrics.jsonl`."""
-    if not path.exists():
-        return []
-    try:
-        texts = path.read_text(encoding="utf-8").split("\n")[:-1]
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{path}: not UTF-8 text") from None
-    lines = []
-    for number, text in enumerate(texts, start=1):
-        try:
-            line = json.loads(text)
-            lines.append(line | {"step": int(line["step"]), "segment": int(line["segment"])})
-        except (ValueError, TypeError, KeyError):
-            raise UsageError(f"{path}: line {number}: not a line of metrics") from None
-    return lines
-
-
-def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """The lines of `metrics.jsonl` that led to the latest state, by step.
-
-    Lines of a segment from steps that a later one went through again are left out.
-    """
-    kept: list[dict[str, Any]] = []
-    for line in _metrics(path):
-        while kept and kept[-1]["step"] >= line["step"] and kept[-1]["segment"] < line["segment"]:
-            kept.pop()
-        kept.append(line)
-    return kept
-
-
 # The run ----------------------------------------------------------------------------------------
-
-
-class TrainingError(FailedError):
-    """The run cannot go on; the message names the cause."""
 
 
 class Run(BaseCallback):
@@ -563,12 +387,10 @@ class Run(BaseCallback):
         progress: called with the number of steps done since the last call.
     """
 
-    EVALUATION: ClassVar[str] = "evaluation/win_share/"
-
     def __init__(
         self,
         folder: Path,
-        config: Config,
+        config: PpoConfig,
         env: ThatsLifeVecEnv,
         opponents: Opponents,
         progress: Callable[[int], None] = lambda n_steps: None,
@@ -651,20 +473,19 @@ class Run(BaseCallback):
         self._check_finite()
         self._record(now - before)
 
-        def due(every: int) -> bool:
-            return now // every > before // every
-
-        if SNAPSHOTS in self.config.opponents and due(self.config.snapshots.every):
+        if SNAPSHOTS in self.config.opponents and is_due(self.config.snapshots.every, before, now):
             self.opponents.add_snapshot(now)
             self.opponents.enter(self.env)
-        evaluates = due(self.config.evaluation.every) or now >= self.config.total_steps
+        evaluates = (
+            is_due(self.config.evaluation.every, before, now) or now >= self.config.total_steps
+        )
         if evaluates:
             self._evaluate()
         self.logger.dump(now)
         if evaluates:
             metrics = read_metrics(self.folder / "metrics.jsonl")
             plot_curve(metrics, self.config, self.folder / "curve.png")
-        if due(self.config.checkpoint_every):
+        if is_due(self.config.checkpoint_every, before, now):
             self.checkpoints.save(self.model, self.env, self.opponents)
 
     def _record(self, n_steps: int) -> None:
@@ -689,70 +510,64 @@ class Run(BaseCallback):
 
     def _evaluate(self) -> None:
         learner = NetworkAgent("learner", self.model.policy.network)
-        settings = self.config.evaluation
-        for spec in settings.opponents:
-            shares = win_shares(learner, spec, self.config, settings.deals)
-            self.logger.record(f"{self.EVALUATION}{spec}", shares.mean())
-            low, high = bootstrap(shares, settings.seed)
-            self.logger.record(f"evaluation/low/{spec}", low)
-            self.logger.record(f"evaluation/high/{spec}", high)
+        for name, value in evaluate(learner, self.config).items():
+            self.logger.record(name, value)
 
 
-def win_shares(learner: Agent, spec: str, config: Config, n_deals: int) -> npt.NDArray[np.float64]:
-    """The learner's win share on held-out deals, in one seat, with `spec` in the others.
+class PpoTraining:
+    """A run of PPO in its folder, as `train.py` drives it.
 
-    Returns:
-        float64[n_deals], means over the seats.
+    Args:
+        folder: of the run.
+        config: of the run.
+        resume: go on from its latest checkpoint, if there is one.
     """
-    seeds = stream_seeds(config.evaluation.seed, n_deals)
-    duel, _ = play_duel([learner, agents.make(spec)], 0, 1, config.game.made(), seeds)
-    return duel.win_share
 
+    def __init__(self, folder: Path, config: PpoConfig, resume: bool) -> None:
+        self._folder = folder
+        self._config = config
+        env = make_env(config)
+        self._model = make_model(config, env)
+        opponents = Opponents(config, self._model.policy.network, folder / "snapshots")
+        self._run = Run(folder, config, env, opponents)
+        if not (resume and self._run.checkpoints.load(self._model, env, opponents)):
+            opponents.enter(env)
+        metrics = folder / "metrics.jsonl"
+        file = MetricsFile(metrics, last_segment(metrics) + 1 if resume else 0)
+        tensorboard = TensorBoardOutputFormat(str(folder / "tensorboard"))
+        self._model.set_logger(Logger(str(folder), [JsonLines(file), tensorboard]))
 
-def plot_curve(metrics: list[dict[str, Any]], config: Config, path: Path) -> None:
-    """Draw the learning curve, win share on held-out deals by steps, into a PNG file."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    @property
+    def step(self) -> int:
+        """Steps so far."""
+        return int(self._model.num_timesteps)
 
-    figure = Figure(figsize=(8, 4.5), layout="constrained")
-    axes = figure.add_subplot()
-    for spec, color in zip(config.evaluation.opponents, itertools.cycle(COLORS), strict=False):
-        lines = [line for line in metrics if f"{Run.EVALUATION}{spec}" in line]
-        steps = [line["step"] for line in lines]
-        axes.plot(
-            steps,
-            [line[f"{Run.EVALUATION}{spec}"] for line in lines],
-            "o-",
-            color=color,
-            label=f"v {spec}",
-        )
-        lows = [line[f"evaluation/low/{spec}"] for line in lines]
-        highs = [line[f"evaluation/high/{spec}"] for line in lines]
-        axes.fill_between(steps, lows, highs, color=color, alpha=0.2, linewidth=0)
-    players = config.game.made().players
-    axes.axhline(1 / players, color="#999999", linestyle="--", label="fair share")
-    axes.set_ylim(0, 1)
-    axes.set_xlabel("decisions of the learner")
-    axes.set_ylabel(f"win share of one seat of {players}")
-    axes.legend(loc="lower right")
-    FigureCanvasAgg(figure).print_png(path)
+    @property
+    def stopped_at(self) -> int | None:
+        """The step at which it stopped because it was asked to."""
+        return self._run.stopped_at
 
+    def stop(self) -> None:
+        """Ask it to stop after the update under way."""
+        self._run.stop_asked = True
 
-def curve_table(metrics: list[dict[str, Any]], config: Config) -> str:
-    """The learning curve as text."""
-    specs = config.evaluation.opponents
-    lines = [
-        "win share on held-out deals",
-        "     steps  " + "  ".join(f"v {spec}" for spec in specs),
-    ]
-    for line in metrics:
-        if f"{Run.EVALUATION}{specs[0]}" in line:
-            shares = (line[f"{Run.EVALUATION}{spec}"] for spec in specs)
-            columns = (
-                f"{share:{len(spec) + 2}.3f}" for spec, share in zip(specs, shares, strict=True)
-            )
-            lines.append(f"{line['step']:10d}  " + "  ".join(columns))
-    return "\n".join(lines)
+    def learn(self, progress: Callable[[int], None]) -> None:
+        """Train until the steps of the config are done, or it is asked to stop.
 
+        Raises:
+            TrainingError: the weights are no longer finite.
+        """
+        self._run.progress = progress
+        self._run.learn(self._model)
 
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito 2008
+    def save(self) -> tuple[str, Path]:
+        """Write what was learned; returns the spec of the agent, and the folder."""
+        about = {
+            "algorithm": self._config.algorithm,
+            **self._config.game.about(),
+            "steps": self.step,
+            "seed": self._config.seed,
+        }
+        network = self._config.network.model_dump()
+        save_policy(self._folder / "policy", self._model.policy.network, network, about)
+        return f"policy:{self._folder}", self._folder / "policy"

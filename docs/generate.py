@@ -10,6 +10,7 @@ import re
 import sys
 from pathlib import Path
 
+from agents.afterstate import features_table
 from agents.config import config_table
 from agents.registry import KINDS
 from thatslife_env import PRESETS, Position, Ruleset
@@ -69,6 +70,7 @@ PARTS = {
     "rewards": reward_table,
     "layout": layout_table,
     "agents": agent_table,
+    "features": features_table,
     "config": config_table,
 }
 

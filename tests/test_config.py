@@ -10,14 +10,14 @@ import pytest
 import yaml
 
 from agents.cli import UsageError, run
-from agents.config import Config, load_config, to_yaml
+from agents.config import PpoConfig, TdConfig, load_config, to_yaml
 from agents.policy import save_policy
 from thatslife_env import Ruleset
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
-TOP_KEYS = "algorithm, seed, threads, total_steps, game, reward, opponents, snapshots, network, "
-TOP_KEYS += "ppo, evaluation, checkpoint_every"
+TOP_KEYS = "seed, threads, total_steps, game, evaluation, checkpoint_every, "
+TOP_KEYS += "algorithm, reward, opponents, snapshots, network, ppo"
 
 
 def load_script(name: str):
@@ -31,7 +31,7 @@ def load_script(name: str):
 def load(tmp_path):
     """Loads a config of this text, in a file called bad.yaml."""
 
-    def call(text: str | bytes, *changes: str) -> Config:
+    def call(text: str | bytes, *changes: str) -> PpoConfig:
         path = tmp_path / "bad.yaml"
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return load_config(path, changes)
@@ -47,7 +47,14 @@ def message(caught: pytest.ExceptionInfo) -> str:
 
 
 def test_there_are_configs():
-    assert {path.stem for path in CONFIGS} >= {"demo", "smoke", "ppo_2p", "ppo_4p_full"}
+    assert {path.stem for path in CONFIGS} >= {
+        "demo",
+        "smoke",
+        "ppo_2p",
+        "ppo_4p_full",
+        "td_2p",
+        "td_universal",
+    }
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
@@ -61,8 +68,8 @@ def test_every_config_loads_and_comes_back_the_same(path, tmp_path):
 
 def test_the_defaults_are_a_config(load):
     config = load("seed: 0")
-    assert config == Config()
-    assert config.game.made() == Ruleset.preset("basic", players=2)
+    assert config == PpoConfig()
+    assert config.game.settings()[0].ruleset == Ruleset.preset("basic", players=2)
     assert config.ppo.gamma == 1  # games are short and end by rule
     assert config.reward.shaping == 0
     assert config.threads == 1  # more are slower for such networks
@@ -71,7 +78,7 @@ def test_the_defaults_are_a_config(load):
 def test_a_file_holds_only_differences(load):
     config = load("ppo: {n_envs: 64}\nnetwork:\n  hidden: [8, 9]\n")
     assert config.ppo.n_envs == 64
-    assert config.ppo.n_steps == Config().ppo.n_steps
+    assert config.ppo.n_steps == PpoConfig().ppo.n_steps
     assert config.network.hidden == [8, 9]
 
 
@@ -98,9 +105,9 @@ def test_numbers_are_read_as_people_write_them(load, text, value):
 
 def test_the_resolved_config_holds_every_key(load):
     resolved = yaml.safe_load(to_yaml(load("seed: 3")))
-    assert set(resolved) == set(Config.model_fields)
+    assert set(resolved) == set(PpoConfig.model_fields)
     for section in ("game", "reward", "snapshots", "network", "ppo", "evaluation"):
-        assert set(resolved[section]) == set(type(getattr(Config(), section)).model_fields)
+        assert set(resolved[section]) == set(type(getattr(PpoConfig(), section)).model_fields)
 
 
 @pytest.mark.parametrize(
@@ -115,12 +122,36 @@ def test_the_resolved_config_holds_every_key(load):
         "seed: 4294967295\nthreads: 2\ncheckpoint_every: 1",
         "reward: {terminal: margin, shaping: 0.02}",
         "network: {kind: mlp, hidden: [1], activation: tanh}",
+        "game: {mix: [{ruleset: full, players: [2, 6], weight: 2}, {ruleset: {pawns: 1}}]}",
+        "algorithm: td\nnetwork: {hidden: [3]}\ntd: {trace: 1, learning_rate: 1}",
+        "algorithm: td\ngame: {ruleset: expert, players: 4}",
     ],
 )
 def test_a_resolved_config_reads_back_equal(load, text):
     config = load(text)
-    assert config != Config()
+    assert config != PpoConfig()
     assert load(to_yaml(config)) == config
+
+
+def test_the_algorithm_decides_which_keys_there_are(load):
+    config = load("algorithm: td")
+    assert config == TdConfig()
+    assert config.td.trace == 0.8
+    assert set(yaml.safe_load(to_yaml(config))) == set(TdConfig.model_fields)
+    assert load("algorithm: ppo") == load("seed: 0") == PpoConfig()
+
+
+def test_a_mix_has_a_share_for_each_ruleset_and_number_of_players(load):
+    config = load("game: {mix: [{ruleset: full, players: [2, 5], weight: 3}, {players: 3}]}")
+    found = [(s.name, s.ruleset.players, s.share) for s in config.game.settings()]
+    assert found == [("full", 2, 0.375), ("full", 5, 0.375), ("basic", 3, 0.25)]
+    assert config.game.weighted()[0] == (Ruleset.preset("full", players=2), 0.375)
+    one = load("game: {ruleset: classic, players: 5}").game.settings()
+    assert [(s.name, s.ruleset, s.share) for s in one] == [
+        ("classic", Ruleset.preset("classic", players=5), 1)
+    ]
+    without = load("game: {mix: [{players: 2}, {players: 3, weight: 0}]}").game.settings()
+    assert [s.ruleset.players for s in without] == [2]
 
 
 def test_a_config_may_name_policies(load, tmp_path):
@@ -135,7 +166,7 @@ def test_a_config_may_name_policies(load, tmp_path):
 
 
 def test_a_config_does_not_change():
-    config = Config()
+    config = PpoConfig()
     with pytest.raises(ValueError, match="frozen"):
         config.seed = 3
 
@@ -192,7 +223,30 @@ def test_a_config_does_not_change():
         ("network: {activation: gelu}", 1, ["network.activation", "'relu'", "'tanh'"]),
         ("network: {hidden: []}", 1, ["network.hidden", "at least 1"]),
         ("network: {hidden: [0]}", 1, ["network.hidden"]),
-        ("algorithm: dqn", 1, ["algorithm", "'ppo'"]),
+        ("algorithm: dqn", 1, ["algorithm", "'dqn'", "'ppo' or 'td'"]),
+        ("seed: 1\nalgorithm: [td]", 2, ["algorithm", "'ppo' or 'td'"]),
+        ("algorithm: null", 1, ["algorithm", "'ppo' or 'td'"]),
+        # sections of the other algorithm
+        ("algorithm: td\nppo: {n_envs: 3}", 2, ["ppo", "unknown key", "network, td"]),
+        ("algorithm: td\nopponents: {self: 1}", 2, ["opponents", "unknown key"]),
+        ("algorithm: td\nnetwork: {activation: tanh}", 2, ["network.activation", "hidden"]),
+        ("td: {n_games: 3}", 1, ["td", "unknown key", "ppo"]),
+        ("algorithm: td\ntd: {trace: 1.5}", 2, ["td.trace", "1.5"]),
+        ("algorithm: td\ntd: {temperature: 0}", 2, ["td.temperature", "greater than 0"]),
+        ("algorithm: td\ntd: {n_games: 2, n_turns: 3}", None, ["td.batch_size", "6", "1024"]),
+        # mixes
+        ("game: {mix: []}", 1, ["game.mix", "at least 1"]),
+        ("game: {mix: basic}", 1, ["game.mix", "list"]),
+        ("game: {players: 2, mix: [{players: 3}]}", 1, ["game", "either", "or mix"]),
+        ("game: {ruleset: full, mix: [{players: 3}]}", 1, ["game", "either", "or mix"]),
+        ("game:\n  mix:\n    - {players: 3}\n    - {colour: 3}", 4, ["mix.1.colour", "weight"]),
+        ("game: {mix: [{players: 7}]}", 1, ["game.mix.0", "players", "7"]),
+        ("game: {mix: [{players: [2, 1]}]}", 1, ["game.mix.0", "players", "1"]),
+        ("game: {mix: [{players: []}]}", 1, ["game.mix.0", "empty"]),
+        ("game: {mix: [{players: 2.0}]}", 1, ["game.mix.0.players", "2.0"]),
+        ("game: {mix: [{ruleset: chess}]}", 1, ["game.mix.0", "'chess'"]),
+        ("game: {mix: [{weight: -1}]}", 1, ["game.mix.0.weight", "-1"]),
+        ("game: {mix: [{weight: 0}, {weight: 0}]}", 1, ["game", "above 0"]),
         ("evaluation: {opponents: []}", 1, ["evaluation.opponents"]),
         ("evaluation: {seed: 18446744073709551616}", 1, ["evaluation.seed"]),
         # opponents
@@ -300,9 +354,9 @@ BASE = "total_steps: 100\nppo: {n_envs: 64, n_steps: 64}\n"
         ("ppo.learning_rate=3e-4", lambda c: c.ppo.learning_rate, 0.0003),
         ("reward.terminal=rank", lambda c: c.reward.terminal, "rank"),
         ("network.hidden=[3, 4]", lambda c: c.network.hidden, [3, 4]),
-        ("game.ruleset=full", lambda c: c.game.made().guards, True),
-        ("game.ruleset={layout: [1, 2]}", lambda c: c.game.made().layout, (1, 2)),
-        ("game.ruleset.scoring=expert", lambda c: c.game.made().scoring, "expert"),
+        ("game.ruleset=full", lambda c: c.game.settings()[0].ruleset.guards, True),
+        ("game.ruleset={layout: [1, 2]}", lambda c: c.game.settings()[0].ruleset.layout, (1, 2)),
+        ("game.ruleset.scoring=expert", lambda c: c.game.settings()[0].ruleset.scoring, "expert"),
         ("opponents.greedy=0.5", lambda c: c.opponents, {"greedy": 0.5}),
         ('opponents={self: 1, "mc:rollouts=3": 2}', lambda c: len(c.opponents), 2),
         ("evaluation.opponents=[greedy]", lambda c: c.evaluation.opponents, ["greedy"]),
@@ -441,7 +495,7 @@ def test_a_run_begins_with_its_config_in_full(train, tmp_path):
     config = load_config(folder / "config.yaml")
     assert config == load_config(SMOKE, ["seed=7", "ppo.gamma=0.9"])
     assert (config.seed, config.ppo.gamma) == (7, 0.9)
-    assert set(yaml.safe_load((folder / "config.yaml").read_text())) == set(Config.model_fields)
+    assert set(yaml.safe_load((folder / "config.yaml").read_text())) == set(PpoConfig.model_fields)
 
 
 def test_every_set_counts(train):

@@ -17,9 +17,9 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import agents
-from agents import AgentError, policy
+from agents import AgentError, saved
 from agents.arena import play_games
-from agents.config import Config
+from agents.config import PpoConfig
 from agents.networks import BLOCK, NetworkAgent, make_network
 from agents.policy import find_policy, load_policy, save_policy
 from agents.training import make_env, make_model
@@ -171,7 +171,7 @@ def test_an_unknown_built_in_policy_is_told_what_there_is(tmp_path, monkeypatch)
         save_policy(tmp_path / "builtin" / name, make_lively_network(), DESCRIPTION, {"name": name})
     (tmp_path / "builtin" / "no policy").mkdir()
     save_policy(tmp_path / "secret", make_lively_network(), DESCRIPTION, {})
-    monkeypatch.setattr(policy.resources, "files", lambda package: tmp_path)
+    monkeypatch.setattr(saved.resources, "files", lambda package: tmp_path)
     assert agents.make("policy:builtin/alpha").description["about"] == {"name": "alpha"}
     for name in ("gamma", "", "no policy", "../secret", "alpha/../../secret", "alpha/", "ALPHA"):
         with pytest.raises(AgentError, match="alpha, beta"):
@@ -534,7 +534,7 @@ def test_a_policy_plays_the_same_whatever_the_threads(folder):
 
 @pytest.fixture(scope="module")
 def model():
-    config = Config.model_validate(
+    config = PpoConfig.model_validate(
         {
             "network": {"hidden": [32, 16]},
             "ppo": {"n_envs": 4, "n_steps": 4, "batch_size": 8},

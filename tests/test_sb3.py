@@ -21,7 +21,7 @@ from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_suppo
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 
 import agents
-from agents.config import Config
+from agents.config import PpoConfig
 from agents.networks import NetworkAgent, make_network
 from agents.sb3_env import ThatsLifeVecEnv
 from agents.training import Opponents, Run, make_env, make_model
@@ -313,7 +313,7 @@ def test_maskable_ppo_learns_on_it_without_an_illegal_move(preset, players):
 
 
 def test_the_loop_of_training_uses_our_policy_with_masks():
-    config = Config.model_validate({"ppo": {"n_envs": 8, "n_steps": 8, "batch_size": 32}})
+    config = PpoConfig.model_validate({"ppo": {"n_envs": 8, "n_steps": 8, "batch_size": 32}})
     spy = Spy(8, seed=0, ruleset="full", players=3, opponents="random")
     model = make_model(config, spy)
     model.learn(256)
@@ -344,7 +344,7 @@ def test_masks_applied_again_and_again_do_not_crash(scale):
 
 
 def test_the_policy_of_training_takes_large_scores():
-    config = Config.model_validate({"ppo": {"n_envs": 8, "n_steps": 8, "batch_size": 32}})
+    config = PpoConfig.model_validate({"ppo": {"n_envs": 8, "n_steps": 8, "batch_size": 32}})
     venv = make_env(config)
     model = make_model(config, venv)
     observations = torch.from_numpy(venv.reset())
@@ -477,7 +477,7 @@ SELF_PLAY = {
 @pytest.mark.learning
 def test_snapshots_are_frozen_and_the_learner_as_opponent_is_not(tmp_path):
     """Weights are hashed when a snapshot enters and again after every update."""
-    config = Config.model_validate(SELF_PLAY)
+    config = PpoConfig.model_validate(SELF_PLAY)
     env = make_env(config)
     model = make_model(config, env)
     opponents = Opponents(config, model.policy.network, tmp_path / "snapshots")
@@ -514,7 +514,7 @@ def test_snapshots_are_frozen_and_the_learner_as_opponent_is_not(tmp_path):
 
 def test_weights_of_opponents_are_those_of_the_config(tmp_path):
     """What snapshots weigh is shared among the latest; while there are none, the learner has it."""
-    config = Config.model_validate(SELF_PLAY)
+    config = PpoConfig.model_validate(SELF_PLAY)
     opponents = Opponents(config, make_network(config.network.model_dump()), tmp_path)
 
     def named() -> dict[str, float]:

@@ -24,15 +24,16 @@ import yaml
 from safetensors.numpy import load_file, save_file
 
 import agents
-from agents import tournament, training
+from agents import runs, tournament, training
 from agents.cli import run
-from agents.config import Config, load_config
+from agents.config import PpoConfig, load_config
 from agents.files import locked
 from agents.networks import NetworkAgent, make_network
 from agents.policy import load_policy
+from agents.runs import TrainingError, last_segment, read_metrics, win_shares
 from agents.sb3_env import ThatsLifeVecEnv
 from agents.tournament import play_tournament
-from agents.training import Checkpoints, Run, TrainingError, make_model, read_metrics, win_shares
+from agents.training import Checkpoints, Run, make_model
 from thatslife_env import Ruleset
 from thatslife_env.board import STATE
 from thatslife_env.games import GAME, stream_seeds
@@ -186,7 +187,9 @@ def test_no_file_of_a_run_is_a_pickle_or_an_archive(finished):
 def test_the_config_of_a_run_is_there_in_full(finished):
     config = load_config(finished / "config.yaml")
     assert config == load_config(SMOKE, SMALLER)
-    assert set(yaml.safe_load((finished / "config.yaml").read_text())) == set(Config.model_fields)
+    assert set(yaml.safe_load((finished / "config.yaml").read_text())) == set(
+        PpoConfig.model_fields
+    )
 
 
 @pytest.mark.learning
@@ -278,8 +281,8 @@ def test_lines_that_a_later_segment_went_through_again_are_left_out(tmp_path):
     path.write_text("".join(line + "\n" for line in text))
     kept = [(line["step"], line["segment"], line["n"]) for line in read_metrics(path)]
     assert kept == [(1, 0, 0), (2, 1, 3), (3, 1, 4), (4, 2, 7), (5, 2, 8)]
-    assert training.last_segment(path) == 2
-    assert training.last_segment(tmp_path / "missing.jsonl") == -1
+    assert last_segment(path) == 2
+    assert last_segment(tmp_path / "missing.jsonl") == -1
 
 
 def test_every_setting_reaches_the_learner():
@@ -298,7 +301,7 @@ def test_every_setting_reaches_the_learner():
         "max_grad_norm": 0.4,
     }
     network = {"kind": "mlp", "hidden": [9, 5], "activation": "tanh"}
-    config = Config.model_validate(
+    config = PpoConfig.model_validate(
         {"seed": 17, "ppo": ppo, "network": network, "game": {"ruleset": "full", "players": 5}}
     )
     assert set(ppo) == set(type(config.ppo).model_fields)
@@ -540,7 +543,7 @@ class KilledError(BaseException):
 
 def run_killed_at(monkeypatch, train: Callable, folder: Path, call: int, moment: str) -> None:
     """A run that ends in its n-th writing of arrays: before it, half-way, or after it."""
-    write = training._write_arrays
+    write = runs.write_arrays
     calls = 0
 
     def write_or_die(path: Path, arrays: dict) -> None:
@@ -558,7 +561,7 @@ def run_killed_at(monkeypatch, train: Callable, folder: Path, call: int, moment:
             raise KilledError
 
     with monkeypatch.context() as patch:
-        patch.setattr(training, "_write_arrays", write_or_die)
+        patch.setattr(runs, "write_arrays", write_or_die)
         with pytest.raises(KilledError):
             train("--config", SMOKE, "--set", *SMALLER, "--run", folder)
 
@@ -777,7 +780,7 @@ def test_evaluation_plays_deals_that_training_never_does(finished, monkeypatch):
 @pytest.mark.parametrize("seed", [0, 1, 2**32 - 1])
 def test_deals_of_large_runs_are_disjoint_from_those_of_evaluation(seed):
     """256 games side by side, 1,000 of each; 100,000 deals of evaluation."""
-    config = Config(seed=seed)
+    config = PpoConfig(seed=seed)
     streams = stream_seeds(seed, config.ppo.n_envs)
     dealt = np.concatenate([stream_seeds(int(stream), 1000) for stream in streams])
     held_out = stream_seeds(config.evaluation.seed, 100_000)
@@ -795,7 +798,7 @@ def test_rewards_and_shaping_change_nothing_in_an_evaluation():
         {"terminal": "rank", "shaping": 0.5},
         {"shaping": 10.0},
     ):
-        config = Config.model_validate({"reward": reward, "ppo": {"gamma": 0.9}})
+        config = PpoConfig.model_validate({"reward": reward, "ppo": {"gamma": 0.9}})
         shares = win_shares(learner, "greedy", config, 100)
         assert shares.shape == (100,)
         assert set(shares.tolist()) <= {0.0, 0.25, 0.5, 0.75, 1.0}  # wins of two seats, not rewards
@@ -807,7 +810,7 @@ def test_rewards_and_shaping_do_reach_the_learner():
     """The control of the test above: they are in the environment of training."""
 
     def rewards(reward: dict, gamma: float = 1.0) -> bytes:
-        config = Config.model_validate(
+        config = PpoConfig.model_validate(
             {"reward": reward, "ppo": {"gamma": gamma, "n_envs": 8, "batch_size": 8}}
         )
         env = training.make_env(config)
@@ -831,7 +834,7 @@ def test_an_evaluation_plays_each_deal_from_every_seat(players, monkeypatch):
         return play_games(agents_, ruleset, seeds, lineups, **options)
 
     monkeypatch.setattr(tournament, "play_games", spy)
-    config = Config.model_validate({"game": {"ruleset": "full", "players": players}})
+    config = PpoConfig.model_validate({"game": {"ruleset": "full", "players": players}})
     learner = NetworkAgent("learner", make_network({"kind": "mlp", "hidden": [8]}))
     win_shares(learner, "random", config, 6)
     [(seeds, lineups)] = calls
@@ -843,7 +846,7 @@ def test_an_evaluation_plays_each_deal_from_every_seat(players, monkeypatch):
 
 
 def test_an_evaluation_of_random_against_itself_is_exactly_even():
-    config = Config.model_validate({"game": {"ruleset": "basic", "players": 2}})
+    config = PpoConfig.model_validate({"game": {"ruleset": "basic", "players": 2}})
     assert win_shares(agents.make("random"), "random", config, 50).tolist() == [0.5] * 50
 
 
@@ -931,8 +934,10 @@ class Shuffled(ThatsLifeVecEnv):
 
 def learn(env_class: type[ThatsLifeVecEnv], seed: int) -> tuple[float, float]:
     """Win shares against random before and after training against it."""
-    config = Config.model_validate({**LEARNING, "seed": seed})
-    env = env_class(config.ppo.n_envs, seed=seed, ruleset=config.game.made(), opponents="random")
+    config = PpoConfig.model_validate({**LEARNING, "seed": seed})
+    env = env_class(
+        config.ppo.n_envs, seed=seed, ruleset=config.game.settings()[0].ruleset, opponents="random"
+    )
     model = make_model(config, env)
     learner = NetworkAgent("learner", model.policy.network)
     before = win_shares(learner, "random", config, 500).mean()
@@ -954,7 +959,7 @@ def test_training_learns_what_it_is_rewarded_for_and_nothing_else():
 @pytest.mark.learning
 def test_self_play_with_all_opponents_learns(tmp_path):
     """The whole of a run's parts: the learner itself, snapshots and random as opponents."""
-    config = Config.model_validate(
+    config = PpoConfig.model_validate(
         {
             **LEARNING,
             "seed": 1,
@@ -1026,7 +1031,7 @@ def test_an_array_that_is_missing_is_told(finished, train, tmp_path):
 
 def test_the_learning_rate_never_falls_below_its_end():
     """The last update may begin beyond the steps asked for."""
-    config = Config.model_validate({"ppo": {"n_envs": 2, "n_steps": 4, "batch_size": 4}})
+    config = PpoConfig.model_validate({"ppo": {"n_envs": 2, "n_steps": 4, "batch_size": 4}})
     model = make_model(config, training.make_env(config))
     for remaining in (0.0, -0.1, -3.0):
         assert model.lr_schedule(remaining) == config.ppo.final_learning_rate
