@@ -33,7 +33,7 @@ PACKAGE = {"board", "_jit", "position"}  # what the package itself may import, t
 
 OUTSIDE = {
     # what comes from outside, at the head of a module; numpy is everywhere
-    "_jit": {"numba"},
+    "_jit": {"llvmlite", "numba"},
     "gymnasium_env": {"gymnasium"},
     "vector": {"gymnasium"},
     "thatslife_v0": {"gymnasium", "pettingzoo"},
