@@ -451,10 +451,10 @@ from agents.td import SelfPlay
 from agents.config import TdConfig
 from test_afterstate import ValueAgent, make_network, some_states
 network = make_network(hidden=(6, 5))
-states = some_states(n=40)
+states = some_states(n=12)
 agent = ValueAgent("it", network)
 mix = [{"ruleset": "full", "players": [2, 4]}, {"ruleset": "classic", "players": 6}]
-td = {"n_games": 3, "n_turns": 12, "batch_size": 8}
+td = {"n_games": 3, "n_turns": 6, "batch_size": 8}
 config = TdConfig.model_validate({"algorithm": "td", "game": {"mix": mix}, "td": td})
 window = SelfPlay(config).play(network, 0.05)
 np.savez(
