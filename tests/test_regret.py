@@ -211,7 +211,7 @@ def test_boards_that_are_too_large_are_refused(monkeypatch):
         regret(agents.make("random"), Ruleset(players=3, layout=(1, 2)))
 
 
-# The command ---------------------------------------------------------------------------------------
+# The command ----------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -41,13 +41,13 @@ SMALL = ["plain2", "guards5", "lucky4", "expert5", "gift6", "plain6"]
 
 # Every rule, on boards that brute force can do in a second
 VARIANTS = {
-    "plain": {"layout": [-3, 4], "pawns": 2},
+    "plain": {"layout": [-3, 4, -5], "pawns": 2},
     "equal tiles": {"layout": [-3, -3, 2], "pawns": 2},
-    "three pawns": {"layout": [-3], "pawns": 3},
-    "lucky": {"layout": [-3, "lucky", -4, -5], "pawns": 1},
+    "three pawns": {"layout": [-3, 4], "pawns": 3},
+    "lucky": {"layout": [-3, "lucky", -4], "pawns": 2},
     "guards": {"layout": [-4, "lucky", 8, -5], "pawns": 1, "guards": True},
     "gift": {"layout": [-3, "gift", 5, -4], "pawns": 1},
-    "steal": {"layout": [5, "steal"], "pawns": 2},
+    "steal": {"layout": [5, -3, "steal"], "pawns": 2},
     "expert": {"layout": [-5, "lucky", 4, "lucky"], "pawns": 1, "scoring": "expert"},
     "full": {
         "layout": [-5, "lucky", "gift", 3],
