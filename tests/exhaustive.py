@@ -3,6 +3,7 @@
 For boards of a few tiles. Results are pairs (win share, margin) of seat 0.
 """
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -29,6 +30,7 @@ class Optimum:
 
     rolls: dict[Position, tuple[float, float]] = field(default_factory=dict)
     moves: dict[Position, tuple[float, float]] = field(default_factory=dict)
+    bests: dict[tuple[Position, int], list[int]] = field(default_factory=dict)
 
     def value(self, position: Position) -> tuple[float, float]:
         if position.is_over:
@@ -48,12 +50,14 @@ class Optimum:
 
     def best(self, position: Position, objective: int) -> list[int]:
         """The best actions of a position in phase move."""
-        goal = self.value(position)[objective]
-        return [
-            action
-            for action in position.legal_actions()
-            if abs(self.value(position.play(action))[objective] - goal) <= EPSILON
-        ]
+        if (position, objective) not in self.bests:
+            goal = self.value(position)[objective]
+            self.bests[position, objective] = [
+                action
+                for action in position.legal_actions()
+                if abs(self.value(position.play(action))[objective] - goal) <= EPSILON
+            ]
+        return self.bests[position, objective]
 
 
 Chances = Callable[[Position], dict[int, float]]  # of each action
@@ -94,20 +98,26 @@ class Meeting:
         chances = self.chances(position) if is_own else self.optimal_chances(position)
         return sum(p * self.value(position.play(action)) for action, p in chances.items() if p)
 
-    def walk(self, position: Position, reach: float = 1.0) -> None:
-        """Count the agent's decisions with a choice, and the optimal ones, path by path."""
+    def count(self, start: Position) -> None:
+        """Add up the agent's decisions with a choice, and the optimal ones, step by step."""
+        reach = {start: 1.0}
+        while reach:
+            following: dict[Position, float] = defaultdict(float)
+            for position, p in reach.items():
+                for after, chance in self._step(position, p):
+                    following[after] += p * chance
+            reach = following
+
+    def _step(self, position: Position, reach: float) -> list[tuple[Position, float]]:
+        """Count a position that comes up with this chance; what follows, and how likely it is."""
         if position.is_over:
-            return
+            return []
         if position.phase == "roll":
-            for die in DICE:
-                self.walk(position.roll(die), reach / 6)
-            return
+            return [(position.roll(die), 1 / 6) for die in DICE]
         is_own = position.player == self.seat
         chances = self.chances(position) if is_own else self.optimal_chances(position)
         if is_own and len(position.legal_actions()) > 1:
             best = self.optimum.best(position, self.objective)
             self.decided += reach
             self.optimal += reach * sum(chances.get(action, 0.0) for action in best)
-        for action, p in chances.items():
-            if p:
-                self.walk(position.play(action), reach * p)
+        return [(position.play(action), p) for action, p in chances.items() if p]

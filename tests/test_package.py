@@ -62,6 +62,7 @@ def test_wheel_holds_both_packages_and_nothing_else(wheel):
         "thatslife",
     }
     assert "thatslife_env/py.typed" in names
+    assert "agents/solved/plain2.json" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert not [name for name in names if name.endswith((".nbi", ".nbc", ".pyc"))]
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -22,9 +23,11 @@ BOARDS = {
     "plain": Ruleset(pawns=2, layout=(-3, 4), action_tiles=False),
     "guards": Ruleset(pawns=1, layout=(-4, "lucky", -3), action_tiles=False, guards=True),
     "expert": Ruleset(
-        pawns=1, layout=(-5, "lucky", "gift", 3), guards=True, scoring="expert", action_tiles=False
+        pawns=1, layout=(-5, "lucky", "gift"), guards=True, scoring="expert", action_tiles=False
     ),
 }
+
+OPTIMA: dict[str, Optimum] = {}  # what brute force found so far on each board
 
 
 class Stubborn(Agent):
@@ -45,6 +48,7 @@ class Wavering(Agent):
 def chances_of(agent):
     """The chances of an agent, position by position."""
 
+    @cache
     def chances(position):
         try:
             row = agent.probabilities(position.state)[0]
@@ -71,21 +75,22 @@ AGENTS = {
 @pytest.mark.parametrize("name", AGENTS)
 def test_regret_is_that_of_brute_force(name, board, objective):
     agent = AGENTS[name]()
+    chances = chances_of(agent)
     found = regret(agent, BOARDS[board], objective=objective)
     opening = opening_of(BOARDS[board])
-    optimum = Optimum()
+    optimum = OPTIMA.setdefault(board, Optimum())
     which = ["win", "margin"].index(objective)
     value = optimum.value(opening)[which]
     assert found.optimum == pytest.approx((value, 1 - value if which == 0 else -value))
 
     decided = optimal = 0.0
     for seat in (0, 1):
-        meeting = Meeting(optimum, chances_of(agent), seat, which)
+        meeting = Meeting(optimum, chances, seat, which)
         assert found.against_optimal[seat] == pytest.approx(meeting.value(opening), abs=1e-12)
-        meeting.walk(opening)
+        meeting.count(opening)
         decided += meeting.decided
         optimal += meeting.optimal
-        answered = Meeting(optimum, chances_of(agent), seat, which, answers_best=True)
+        answered = Meeting(optimum, chances, seat, which, answers_best=True)
         assert found.against_best[seat] == pytest.approx(answered.value(opening), abs=1e-12)
     assert found.optimal_share == pytest.approx(optimal / decided, abs=1e-12)
     assert found.loss == pytest.approx(np.mean(np.subtract(found.optimum, found.against_optimal)))
@@ -101,7 +106,7 @@ def test_exact_play_has_no_regret(board):
     assert found.loss == pytest.approx(0, abs=1e-9)
     assert found.exploitability == pytest.approx(0, abs=1e-9)
     assert found.optimal_share == pytest.approx(1, abs=1e-12)
-    assert found.states > load_board(board).states or board == "plain2"
+    assert found.states > load_board(board).states  # each by itself
 
 
 def test_win_and_margin_ask_for_different_play():
@@ -134,11 +139,11 @@ def test_games_against_the_optimal_opponent_come_out_as_computed(spec, board):
 def test_search_counts_as_playing_by_the_key_of_the_position():
     """The same whatever else it is asked, and better with more games."""
     losses = []
-    for spec in ("mc:rollouts=1", "mc:rollouts=200"):
-        first, second = (regret(agents.make(spec, seed), "lucky4") for seed in (1, 2))
+    for spec in ("mc:rollouts=1", "mc:rollouts=60"):
+        first, second = (regret(agents.make(spec, seed), "guards5") for seed in (1, 2))
         assert first == second
         losses.append(first.loss)
-    assert 0 < losses[1] < losses[0] / 4
+    assert 0 < losses[1] < losses[0] / 2
 
 
 def test_keys_of_positions():
