@@ -1,6 +1,7 @@
 """From a spec, the text by which an agent is named everywhere, to the agent.
 
-    random | greedy | human | mc:rollouts=300 | mc:playouts=2000 | policy:PATH | td:PATH
+    random | greedy | human | mc:rollouts=300 | mc:playouts=2000 | policy:PATH | td:PATH |
+    solved:BOARD
 
 Options are `key=value`, separated by commas; a value that is itself a spec stands in brackets. A
 PATH is a run folder, the folder of a policy or value, or `builtin/NAME`.
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.base import Agent, AgentError
+from agents.boards import SolvedAgent
 from agents.extras import require
 from agents.simple import Baseline, Human, MonteCarlo
 
@@ -80,6 +82,12 @@ KINDS: dict[str, Kind] = {
         "the best move by a trained value of positions: a run folder, a value folder, or "
         "`builtin/NAME`",
         _build_td,
+        takes_path=True,
+    ),
+    "solved": Kind(
+        "solved:BOARD",
+        "exact play on a board for two that is solved: its name, or a JSON file of a ruleset",
+        SolvedAgent,
         takes_path=True,
     ),
     "human": Kind("human", "a person at the terminal", Human),

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from agents.afterstate import features_table
+from agents.boards import board_names, load_board
 from agents.config import config_table
 from agents.registry import KINDS
 from thatslife_env import PRESETS, Position, Ruleset
@@ -20,7 +21,7 @@ from thatslife_env.rewards import REWARDS
 from thatslife_env.spec import action_table
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "docs/environment.md", "docs/training.md")
+PAGES = ("README.md", "docs/environment.md", "docs/solved.md", "docs/training.md")
 PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -63,6 +64,20 @@ def agent_table() -> str:
     return "\n".join(["| spec | player |", "|---|---|", *rows])
 
 
+def board_table() -> str:
+    """The solved boards and their values."""
+    lines = [
+        "| board | what | layout | positions | win share | margin |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name in board_names():
+        board = load_board(name)
+        layout = " ".join(str(entry) for entry in board.ruleset.layout)
+        values = f"{board.values['win']:.6f} | {board.values['margin']:+.4f}"
+        lines.append(f"| `{name}` | {board.about} | {layout} | {board.states:,} | {values} |")
+    return "\n".join(lines)
+
+
 PARTS = {
     "picture": picture,
     "actions": action_table,
@@ -71,6 +86,7 @@ PARTS = {
     "layout": layout_table,
     "agents": agent_table,
     "features": features_table,
+    "boards": board_table,
     "config": config_table,
 }
 
