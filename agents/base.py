@@ -1,13 +1,14 @@
 """What every player is."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from thatslife_env import IllegalMoveError, Position
-from thatslife_env.board import OVER, ROLL
+from thatslife_env import IllegalMoveError, Position, njit, rules
+from thatslife_env.board import N_ACTIONS, OVER, ROLL, STATE
 from thatslife_env.position import check_seed
 from thatslife_env.rules import draw64
 
@@ -18,6 +19,41 @@ Actions = npt.NDArray[np.int64]
 
 class AgentError(ValueError):
     """An agent that cannot be made or cannot play; the message says why, and what there is."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What an agent holds of each legal action in M positions; NaN where an action is illegal.
+
+    Attributes:
+        values: float64[M, 16], the win share that the player to act expects after it.
+        half_widths: float64[M, 16], half of a 95 % interval around it; 0 where nothing is sampled.
+        actions: int64[M], what the agent plays with the same keys.
+    """
+
+    values: npt.NDArray[np.float64]
+    half_widths: npt.NDArray[np.float64]
+    actions: Actions
+
+
+def half_widths(
+    visits: npt.NDArray[np.int64],
+    sums: npt.NDArray[np.float64],
+    squares: npt.NDArray[np.float64],
+) -> npt.NDArray[np.float64]:
+    """Half of the 95 % interval around means of win shares, with two wins and two losses added.
+
+    So a mean of 0 or 1 of a few games is no certainty (Agresti and Coull 1998).
+
+    Args:
+        visits: int64[...], how many there are of each; none gives NaN.
+        sums: float64[...], their sums.
+        squares: float64[...], the sums of their squares.
+    """
+    n = visits + 4
+    mean = (sums + 2) / n
+    variance = np.maximum((squares + 2) / n - mean**2, 0)
+    return np.where(visits > 0, 1.96 * np.sqrt(variance / n), np.nan)
 
 
 class Agent(ABC):
@@ -76,6 +112,28 @@ class Agent(ABC):
         """
         raise AgentError(f"{self.name}: it has no value of positions")
 
+    def evaluate(self, states: States, keys: Keys) -> Evaluation:
+        """What it expects of each action in M positions with something to decide.
+
+        As it stands: the `values` of the positions that the actions lead to.
+
+        Args:
+            states: STATE[M], not to be changed.
+            keys: uint64[M]; an agent that samples draws from them what `choose` does.
+
+        Raises:
+            AgentError: it puts no value on actions.
+        """
+        afters, indices, actions = _afters(states)
+        shares = np.full((len(states), N_ACTIONS), np.nan)
+        own = self.values(afters)[np.arange(len(afters)), states["player"][indices]]
+        shares[indices, actions] = own
+        return Evaluation(shares, shares * 0, self.choose(states, keys))
+
+    def knows(self, what: str) -> bool:
+        """Whether it has its own `values`, `probabilities` or `evaluate`."""
+        return getattr(type(self), what) is not getattr(Agent, what)
+
     def act(self, position: Position) -> int:
         """A legal action in a position.
 
@@ -84,9 +142,13 @@ class Agent(ABC):
         """
         if not position.legal_actions():
             raise IllegalMoveError(f"nothing to decide in phase {position.phase!r}: {position!r}")
+        return int(self.choose(position.state, np.array([self.next_key()], np.uint64))[0])
+
+    def next_key(self) -> np.uint64:
+        """The key of the next decision of `act`."""
         key = draw64(self._seed, np.uint64(self._n_acts))
         self._n_acts += 1
-        return int(self.choose(position.state, np.array([key], np.uint64))[0])
+        return key
 
     def act_batch(self, states: States, rng: np.random.Generator | Keys) -> Actions:
         """Legal actions in many positions.
@@ -113,3 +175,35 @@ class Agent(ABC):
 
     def __repr__(self) -> str:
         return f"agents.make({self.name!r})"
+
+
+def _afters(states: States) -> tuple[States, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """What M states are after each legal action: STATE[K], of which state, after which action."""
+    most = len(states) * N_ACTIONS
+    afters, indices, actions = (
+        np.empty(most, STATE),
+        np.empty(most, np.int64),
+        np.empty(most, np.int64),
+    )
+    n_afters = _play_each(states, afters, indices, actions)
+    return afters[:n_afters], indices[:n_afters], actions[:n_afters]
+
+
+@njit
+def _play_each(
+    states: States,
+    afters: States,
+    indices: npt.NDArray[np.int64],
+    actions: npt.NDArray[np.int64],
+) -> int:
+    n_afters = 0
+    for i in range(len(states)):
+        bits = rules.legal_bits(states[i])
+        for action in range(N_ACTIONS):
+            if (bits >> action) & 1:
+                afters[n_afters] = states[i]
+                rules.play(afters[n_afters], action)
+                indices[n_afters] = i
+                actions[n_afters] = action
+                n_afters += 1
+    return n_afters

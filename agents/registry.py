@@ -1,7 +1,7 @@
 """From a spec, the text by which an agent is named everywhere, to the agent.
 
     random | greedy | human | mc:rollouts=300 | mc:playouts=2000 | policy:PATH | td:PATH |
-    solved:BOARD
+    expectimax:depth=2,value=[td:builtin/2p] | mcts:simulations=400 | solved:BOARD
 
 Options are `key=value`, separated by commas; a value that is itself a spec stands in brackets. A
 PATH is a run folder, the folder of a policy or value, or `builtin/NAME`.
@@ -13,7 +13,9 @@ from typing import Any
 
 from agents.base import Agent, AgentError
 from agents.boards import SolvedAgent
+from agents.expectimax import Expectimax
 from agents.extras import require
+from agents.mcts import TreeSearch
 from agents.simple import Baseline, Human, MonteCarlo
 
 
@@ -48,6 +50,40 @@ def _count(text: str) -> int:
     return number
 
 
+def _seconds(text: str) -> float:
+    """A time: above 0, an hour at most.
+
+    Raises:
+        ValueError: it is not.
+    """
+    number = float(text)
+    if not 0 < number <= 3600:
+        raise ValueError(text)
+    return number
+
+
+def _truth(text: str) -> bool:
+    """`true` or `false`.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if text not in ("true", "false"):
+        raise ValueError(text)
+    return text == "true"
+
+
+def _agent(text: str) -> Agent:
+    """The agent of a nested spec, which may stand in brackets.
+
+    Raises:
+        AgentError: it cannot be made.
+    """
+    if text.startswith("[") and text.endswith("]"):
+        text = text[1:-1]
+    return make(text)
+
+
 def _build_policy(name: str, seed: int, path: str) -> Agent:
     require("torch", "safetensors", "pydantic", "yaml", extra="train")
     from agents.policy import PolicyAgent
@@ -70,6 +106,25 @@ KINDS: dict[str, Kind] = {
         "flat Monte Carlo: N random games for each action, or in all",
         MonteCarlo,
         {"rollouts": _count, "playouts": _count},
+    ),
+    "expectimax": Kind(
+        "expectimax:depth=D[,value=SPEC]",
+        "the best action looked D moves ahead, exact over the die; the leaves valued by SPEC",
+        Expectimax,
+        {"depth": _count, "value": _agent},
+    ),
+    "mcts": Kind(
+        "mcts:simulations=N[,policy=SPEC,value=SPEC,reuse=true] | mcts:seconds=T[,...]",
+        "Monte Carlo tree search, N simulations or T seconds a decision; rollouts, or the priors "
+        "and values of others",
+        TreeSearch,
+        {
+            "simulations": _count,
+            "seconds": _seconds,
+            "policy": _agent,
+            "value": _agent,
+            "reuse": _truth,
+        },
     ),
     "policy": Kind(
         "policy:PATH",
@@ -129,6 +184,8 @@ def make(spec: str, seed: int = 0) -> Agent:
             raise AgentError(f"{spec!r}: option {key!r} is given twice")
         try:
             options[key] = kind.options[key](text)
+        except AgentError as error:  # of a spec inside this one
+            raise AgentError(f"{spec!r}: {key}: {error}") from None
         except ValueError:
             raise AgentError(
                 f"{spec!r}: bad value {text!r} of {key!r}; usage: {kind.usage}"

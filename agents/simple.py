@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from agents.base import Actions, Agent, AgentError, Keys, States
+from agents.base import Actions, Agent, AgentError, Evaluation, Keys, States, half_widths
 from thatslife_env import Position, njit, rules
 from thatslife_env.baselines import BASELINES, baseline_action, baseline_actions, random_action
 from thatslife_env.board import DIE_FACES, MAX_PLAYERS, N_ACTIONS, OVER, ROLL, STATE
@@ -53,6 +53,14 @@ class MonteCarlo(Agent):
         actions = np.empty(len(states), np.int64)
         _monte_carlo(states, self._rollouts, self._playouts, keys, actions)
         return actions
+
+    def evaluate(self, states: States, keys: Keys) -> Evaluation:
+        """See `Agent.evaluate`."""
+        shape = len(states), N_ACTIONS
+        games, sums, squares = np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape)
+        _monte_carlo_means(states, self._rollouts, self._playouts, keys, games, sums, squares)
+        values = np.where(games > 0, sums / np.maximum(games, 1), np.nan)
+        return Evaluation(values, half_widths(games, sums, squares), self.choose(states, keys))
 
 
 class Human(Agent):
@@ -111,8 +119,7 @@ def monte_carlo_action(state: State, rollouts: int, playouts: int, key: np.uint6
     n_legal = rules.count_bits(bits)
     if n_legal == 1:
         return rules.nth_action(bits, 0)
-    n_games = rollouts if rollouts > 0 else max(playouts // n_legal, 1)
-    seat = np.int64(state["player"])
+    n_games = _games_each(rollouts, playouts, n_legal)
     playout = np.empty(1, STATE)
     shares = np.empty(MAX_PLAYERS, np.float64)
     best_total = -1
@@ -120,13 +127,7 @@ def monte_carlo_action(state: State, rollouts: int, playouts: int, key: np.uint6
     for action in range(N_ACTIONS):
         if not (bits >> action) & 1:
             continue
-        total: Int = 0
-        for game in range(n_games):
-            playout[0] = state
-            rules.play(playout[0], action)
-            play_out(playout[0], rules.draw64(key, np.uint64(action * n_games + game)))
-            rules.write_win_shares(playout[0], shares)
-            total += np.int64(shares[seat] * _UNITS + 0.5)
+        total, _ = _play_games(state, action, n_games, key, playout, shares)
         if total > best_total:
             best_total = total
             best = 0
@@ -135,6 +136,63 @@ def monte_carlo_action(state: State, rollouts: int, playouts: int, key: np.uint6
     n_best = rules.count_bits(best)
     tie_break = rules.draw(rules.mix(key), np.uint64(0), np.uint64(n_best))
     return rules.nth_action(best, np.int64(tie_break))
+
+
+@njit
+def _games_each(rollouts: int, playouts: int, n_legal: int) -> Int:
+    """How many games each action gets."""
+    return rollouts if rollouts > 0 else max(playouts // n_legal, 1)
+
+
+@njit
+def _play_games(
+    state: State,
+    action: int,
+    n_games: int,
+    key: np.uint64,
+    playout: States,
+    shares: npt.NDArray[np.float64],
+) -> tuple[Int, Int]:
+    """Play random games after an action: the sum of the player's win shares, and of their squares.
+
+    Both are in whole units, _UNITS and _UNITS^2 for a game won alone.
+    """
+    seat = np.int64(state["player"])
+    total: Int = 0
+    square: Int = 0
+    for game in range(n_games):
+        playout[0] = state
+        rules.play(playout[0], action)
+        play_out(playout[0], rules.draw64(key, np.uint64(action * n_games + game)))
+        rules.write_win_shares(playout[0], shares)
+        share = np.int64(shares[seat] * _UNITS + 0.5)
+        total += share
+        square += share * share
+    return total, square
+
+
+@njit
+def _monte_carlo_means(
+    states: States,
+    rollouts: int,
+    playouts: int,
+    keys: Keys,
+    games: npt.NDArray[np.int64],
+    sums: npt.NDArray[np.float64],
+    squares: npt.NDArray[np.float64],
+) -> None:
+    """Write for each action the games played, and sums of win shares and of their squares."""
+    playout = np.empty(1, STATE)
+    shares = np.empty(MAX_PLAYERS, np.float64)
+    for i in range(len(states)):
+        bits = rules.legal_bits(states[i])
+        n_games = _games_each(rollouts, playouts, rules.count_bits(bits))
+        for action in range(N_ACTIONS):
+            if (bits >> action) & 1:
+                total, square = _play_games(states[i], action, n_games, keys[i], playout, shares)
+                games[i, action] = n_games
+                sums[i, action] = total / _UNITS
+                squares[i, action] = square / _UNITS**2
 
 
 @njit
