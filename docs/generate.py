@@ -12,6 +12,7 @@ from pathlib import Path
 
 from agents.config import config_table
 from agents.registry import KINDS
+from agents.vector_layout import vector_table
 from thatslife_env import PRESETS, Position, Ruleset
 from thatslife_env.observation import layout_table
 from thatslife_env.position import dice
@@ -19,7 +20,7 @@ from thatslife_env.rewards import REWARDS
 from thatslife_env.spec import action_table
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "docs/environment.md", "docs/training.md")
+PAGES = ("README.md", "docs/environment.md", "docs/training.md", "docs/export.md")
 PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -70,6 +71,7 @@ PARTS = {
     "layout": layout_table,
     "agents": agent_table,
     "config": config_table,
+    "vector": vector_table,
 }
 
 
