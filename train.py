@@ -138,6 +138,9 @@ def train(folder: Path, resume: bool) -> None:
         "ruleset": config.game.made().to_dict(),
         "steps": model.num_timesteps,
         "seed": config.seed,
+        "reward": config.reward.terminal,
+        "shaping": config.reward.shaping,
+        "gamma": config.ppo.gamma,
     }
     save_policy(folder / "policy", model.policy.network, config.network.model_dump(), about)
     print(f"{model.num_timesteps} steps in {minutes:.1f} minutes; policy in {folder / 'policy'}")

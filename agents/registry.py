@@ -1,9 +1,9 @@
 """From a spec, the text by which an agent is named everywhere, to the agent.
 
-    random | greedy | human | mc:rollouts=300 | mc:playouts=2000 | policy:PATH
+    random | greedy | human | mc:rollouts=300 | mc:playouts=2000 | policy:PATH | onnx:PATH
 
 Options are `key=value`, separated by commas; a value that is itself a spec stands in brackets. A
-PATH is a run folder, a policy folder, or `builtin/NAME`.
+PATH is a run folder, a policy folder, or `builtin/NAME`; of `onnx`, an exported bundle.
 """
 
 from collections.abc import Callable
@@ -53,6 +53,13 @@ def _build_policy(name: str, seed: int, path: str) -> Agent:
     return PolicyAgent(name, seed, path)
 
 
+def _build_onnx(name: str, seed: int, path: str) -> Agent:
+    require("onnx", "onnxruntime", extra="export")
+    from agents.onnx_agent import OnnxAgent
+
+    return OnnxAgent(name, seed, path)
+
+
 KINDS: dict[str, Kind] = {
     "random": Kind("random", "every legal action is as likely", Baseline),
     "greedy": Kind("greedy", "the best points and lucky tiles right after its action", Baseline),
@@ -66,6 +73,12 @@ KINDS: dict[str, Kind] = {
         "policy:PATH",
         "a trained policy: a run folder, a policy folder, or `builtin/NAME`",
         _build_policy,
+        takes_path=True,
+    ),
+    "onnx": Kind(
+        "onnx:PATH",
+        "an exported policy: the folder of a bundle, or its `policy.onnx`",
+        _build_onnx,
         takes_path=True,
     ),
     "human": Kind("human", "a person at the terminal", Human),

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from thatslife_env import Position, board, njit
+from thatslife_env import board, njit
 from thatslife_env.board import (
     MAX_GUARDS,
     MAX_PAWNS,
@@ -19,7 +19,6 @@ from thatslife_env.board import (
     MAX_TILES,
     MAX_TRACK,
     MIN_PLAYERS,
-    NAME_OF_TILE,
     NO_TILE,
     NOWHERE,
     PHASE_NAMES,
@@ -105,6 +104,57 @@ SIZE: Final = SLICES[LAYOUT[-1].name].stop
 
 HASH: Final = hashlib.sha256(json.dumps([row[:4] for row in LAYOUT]).encode()).hexdigest()[:16]
 """Changes when the layout does."""
+
+
+def vectors_of(states: States) -> Vectors:
+    """Positions as vectors.
+
+    Args:
+        states: STATE[M], not to be changed.
+
+    Returns:
+        int32[M, SIZE].
+    """
+    out = np.empty((len(states), SIZE), np.int32)
+    write_vectors(states, out)
+    return out
+
+
+_PLAYERS = SLICES["players"].start
+_PAWNS_EACH = SLICES["pawns_each"].start
+_WITH_GUARDS = SLICES["with_guards"].start
+_SCORING = SLICES["scoring"].start
+_PLAYER = SLICES["player"].start
+_PHASE = SLICES["phase"].start
+_DIE = SLICES["die"].start
+_TRACK = SLICES["track"].start
+_PAWNS = SLICES["pawns"].start
+_GUARDS = SLICES["guards"].start
+_TOWERS = SLICES["towers"].start
+
+
+@njit
+def write_vectors(states: States, out: Vectors) -> None:
+    """Write positions, STATE[M], as vectors into `out`, int32[M, SIZE]."""
+    for index in range(len(states)):
+        state = states[index]
+        vector = out[index]
+        vector[_PLAYERS] = state["players"]
+        vector[_PAWNS_EACH] = state["pawns_each"]
+        vector[_WITH_GUARDS] = state["with_guards"]
+        vector[_SCORING] = state["scoring"]
+        vector[_PLAYER] = state["player"]
+        vector[_PHASE] = state["phase"]
+        vector[_DIE] = state["die"]
+        for slot in range(MAX_TRACK):
+            vector[_TRACK + slot] = state["track"][slot]
+        for guard in range(MAX_GUARDS):
+            vector[_GUARDS + guard] = state["guards"][guard]
+        for seat in range(MAX_PLAYERS):
+            for pawn in range(MAX_PAWNS):
+                vector[_PAWNS + seat * MAX_PAWNS + pawn] = state["pawns"][seat, pawn]
+            for level in range(MAX_TILES):
+                vector[_TOWERS + seat * MAX_TILES + level] = state["towers"][seat, level]
 
 
 def description() -> dict[str, Any]:
