@@ -20,7 +20,7 @@ PACKAGE = "onnxruntime-web@1.30.0"
 
 def node(*arguments: str | Path, folder: Path) -> str:
     done = subprocess.run(
-        ["node", *map(str, arguments)], cwd=folder, capture_output=True, text=True, timeout=300
+        ["node", *map(str, arguments)], cwd=folder, capture_output=True, text=True, timeout=1200
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
