@@ -8,7 +8,7 @@ READY := $(VENV)/ready
 .PHONY: help setup test test-slow check demo bench clean
 
 help:
-	@echo "make demo       set up from nothing, train, evaluate; shows what it did"
+	@echo "make demo       set up from nothing, train, evaluate, export; shows what it did"
 	@echo "make test       set up from nothing, then every check"
 	@echo "make test-slow  the long forms of the tests"
 	@echo "make bench      how fast everything is, against plain C and others (needs gcc)"
@@ -41,9 +41,11 @@ DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 demo: setup
 	$(RUN) train.py --config configs/demo.yaml --run $(DEMO)
 	$(RUN) evaluate.py --agents policy:$(DEMO) greedy random mc:rollouts=30 --games 2000 --out $(DEMO)/evaluation
+	$(RUN) -m agents.export $(DEMO) --out $(DEMO)/bundle
 	@echo "policy:  $(DEMO)/policy (weights as safetensors, policy.json); its spec is policy:$(DEMO)"
 	@echo "curve:   $(DEMO)/curve.png"
 	@echo "results: $(DEMO)/evaluation/results.json, results.png"
+	@echo "bundle:  $(DEMO)/bundle, for other frontends; its spec is onnx:$(DEMO)/bundle"
 
 # Every budget of speed, measured; needs gcc.
 bench: setup

@@ -1,10 +1,11 @@
 """From a spec, the text by which an agent is named everywhere, to the agent.
 
     random | greedy | human | mc:rollouts=300 | mc:playouts=2000 | policy:PATH | td:PATH |
-    expectimax:depth=2,value=[td:builtin/2p] | mcts:simulations=400 | solved:BOARD
+    expectimax:depth=2,value=[td:builtin/2p] | mcts:simulations=400 | solved:BOARD | onnx:PATH
 
 Options are `key=value`, separated by commas; a value that is itself a spec stands in brackets. A
-PATH is a run folder, the folder of a policy or value, or `builtin/NAME`.
+PATH is a run folder, the folder of a policy or value, or `builtin/NAME`; of `onnx`, an exported
+bundle.
 """
 
 from collections.abc import Callable
@@ -98,6 +99,13 @@ def _build_td(name: str, seed: int, path: str) -> Agent:
     return TdAgent(name, seed, path)
 
 
+def _build_onnx(name: str, seed: int, path: str) -> Agent:
+    require("onnx", "onnxruntime", extra="export")
+    from agents.onnx_agent import OnnxAgent
+
+    return OnnxAgent(name, seed, path)
+
+
 KINDS: dict[str, Kind] = {
     "random": Kind("random", "every legal action is as likely", Baseline),
     "greedy": Kind("greedy", "the best points and lucky tiles right after its action", Baseline),
@@ -143,6 +151,12 @@ KINDS: dict[str, Kind] = {
         "solved:BOARD",
         "exact play on a board for two that is solved: its name, or a JSON file of a ruleset",
         SolvedAgent,
+        takes_path=True,
+    ),
+    "onnx": Kind(
+        "onnx:PATH",
+        "an exported policy: the folder of a bundle, or its `policy.onnx`",
+        _build_onnx,
         takes_path=True,
     ),
     "human": Kind("human", "a person at the terminal", Human),

@@ -567,6 +567,9 @@ class PpoTraining:
             **self._config.game.about(),
             "steps": self.step,
             "seed": self._config.seed,
+            "reward": self._config.reward.terminal,
+            "shaping": self._config.reward.shaping,
+            "gamma": self._config.ppo.gamma,
         }
         network = self._config.network.model_dump()
         save_policy(self._folder / "policy", self._model.policy.network, network, about)

@@ -14,6 +14,7 @@ from agents.afterstate import features_table
 from agents.boards import board_names, load_board
 from agents.config import config_table
 from agents.registry import KINDS
+from agents.vector_layout import vector_table
 from thatslife_env import PRESETS, Position, Ruleset
 from thatslife_env.observation import layout_table
 from thatslife_env.position import dice
@@ -21,7 +22,10 @@ from thatslife_env.rewards import REWARDS
 from thatslife_env.spec import action_table
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "docs/environment.md", "docs/solved.md", "docs/training.md")
+PAGES = (
+    "README.md",
+    *(f"docs/{name}.md" for name in ("environment", "export", "solved", "training")),
+)
 PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -88,6 +92,7 @@ PARTS = {
     "features": features_table,
     "boards": board_table,
     "config": config_table,
+    "vector": vector_table,
 }
 
 

@@ -1,8 +1,16 @@
 """What several test files share: rulesets and positions made up from an explicit Random."""
 
+import itertools
 import random
+from pathlib import Path
 
+import numpy as np
+import pytest
 import reference
+
+import agents
+from thatslife_env import PRESETS, Ruleset
+from thatslife_env.vector import VectorGame
 
 NUMBERS = [*range(-10, 0), *range(1, 9)]
 PHASES = ["roll", "move", "give", "steal", "over"]
@@ -84,3 +92,42 @@ def _any_table(rng: random.Random, phase: str) -> dict:
         "phase": phase,
         "die": 0 if phase in ("roll", "over") else rng.randint(1, 6),
     }
+
+
+def decisions(n: int) -> np.ndarray:
+    """States of random games with something to decide, of every preset and number of players."""
+    rulesets = [
+        (Ruleset.preset(preset, players=players), 1.0)
+        for preset, players in itertools.product(PRESETS, range(2, 7))
+    ]
+    games = VectorGame(100, rulesets, seed=8)
+    player, rng = agents.make("random"), np.random.default_rng(8)
+    found = []
+    for _ in range(-(-n // 100)):
+        for _ in range(3):
+            games.step(player.act_batch(games.states, rng))
+        found.append(games.states.copy())
+    return np.concatenate(found)[:n]
+
+
+@pytest.fixture(scope="session")
+def exported(tmp_path_factory) -> Path:
+    """A folder with `policy/`, of a network that never learned, and `bundle/`, exported from it."""
+    import torch
+
+    from agents.export import export_policy
+    from agents.networks import make_network
+    from agents.policy import save_policy
+
+    description = {"kind": "mlp", "hidden": [64, 32], "activation": "relu"}
+    torch.manual_seed(11)
+    network = make_network(description)
+    for layer in (network.policy[-1], network.value[-1]):
+        torch.nn.init.normal_(layer.weight)
+        torch.nn.init.normal_(layer.bias)
+    about = {"algorithm": "ppo", "ruleset": {"players": 2, "layout": "shuffled"}, "steps": 7}
+    about |= {"reward": "win", "shaping": 0.0, "gamma": 1.0}
+    folder = tmp_path_factory.mktemp("exported")
+    save_policy(folder / "policy", network, description, about)
+    export_policy(str(folder / "policy"), folder / "bundle")
+    return folder

@@ -1,0 +1,126 @@
+"""The encoder in exported models says what `observation.py` and `rules.py` say."""
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+import torch
+from conftest import random_board, random_position
+
+import agents
+from agents.torch_encoder import SCALES, Encoder
+from agents.vector_layout import vectors_of
+from thatslife_env import PRESETS, Position, Ruleset
+from thatslife_env.board import N_ACTIONS, NOWHERE, OVER, PHASE_NAMES, ROLL
+from thatslife_env.games import observe_players
+from thatslife_env.observation import LAYOUT, OBS_SIZE, SLICES
+from thatslife_env.vector import VectorGame
+
+torch.set_num_threads(1)
+CHUNK = 1024
+
+
+@pytest.fixture(scope="module")
+def encoder() -> Encoder:
+    return Encoder().eval()
+
+
+def assert_agree(encoder: Encoder, states: np.ndarray) -> None:
+    """Observation and mask of each state, number for number."""
+    observations = np.zeros((CHUNK, OBS_SIZE), np.float32)
+    masks = np.zeros((CHUNK, N_ACTIONS), np.bool_)
+    for begin in range(0, len(states), CHUNK):
+        chunk = states[begin : begin + CHUNK]
+        observe_players(chunk, observations, masks)
+        with torch.no_grad():
+            seen = encoder(torch.from_numpy(vectors_of(chunk)))
+        found = seen.observations.numpy()
+        if not np.array_equal(found, observations[: len(chunk)]):
+            wrong = np.argwhere(found != observations[: len(chunk)])
+            row = next(row for row in LAYOUT if SLICES[row.name].stop > wrong[0, 1])
+            state = chunk[wrong[0, 0] : wrong[0, 0] + 1]
+            pytest.fail(f"{row.name}, entry {wrong[0, 1]}, of {Position.from_state(state)!r}")
+        assert seen.masks.dtype == torch.float32
+        assert np.array_equal(seen.masks.numpy(), masks[: len(chunk)])
+
+
+def played(rulesets: list[tuple[Ruleset, float]], n_games: int, n_steps: int) -> np.ndarray:
+    """Decisions of random games, every step of each."""
+    rng = np.random.default_rng(5)
+    player = agents.make("random")
+    games = VectorGame(n_games, rulesets, seed=6)
+    found = []
+    for _ in range(n_steps):
+        found.append(games.states.copy())
+        games.step(player.act_batch(games.states, rng))
+    return np.concatenate(found)
+
+
+def test_games_of_every_ruleset_and_number_of_players(encoder):
+    rng = random.Random(1)
+    rulesets = [
+        (Ruleset.preset(preset, players=players, pawns=pawns), 1.0)
+        for preset, players, pawns in itertools.product(PRESETS, range(2, 7), (1, 2, 3))
+    ]
+    rulesets += [(Ruleset(**random_board(rng)), 0.5) for _ in range(60)]
+    states = played(rulesets, 1200, 60)
+    before = states[::2].copy()  # before the roll
+    before["phase"], before["die"] = ROLL, 0
+    home = (before["pawns"] == before["finish"][:, None, None]) | (before["pawns"] == NOWHERE)
+    before = before[~home[np.arange(len(before)), before["player"]].all(axis=1)]
+    assert len(states) + len(before) > 100_000
+    phases = np.bincount(np.concatenate([states["phase"], before["phase"]]), minlength=5)
+    assert (phases[:OVER] > 200).all(), phases
+    for name in ("players", "pawns_each", "with_guards", "scoring"):
+        assert len(np.unique(states[name])) == {"players": 5, "pawns_each": 3}.get(name, 2)
+    assert_agree(encoder, states)
+    assert_agree(encoder, before)
+
+
+@pytest.mark.parametrize("phase", PHASE_NAMES)
+def test_positions_nobody_played_to(encoder, phase):
+    rng = random.Random(phase)
+    made_up = [Position.from_json(random_position(rng, phase)).state for _ in range(600)]
+    assert_agree(encoder, np.concatenate(made_up))
+
+
+def test_towers_as_high_as_can_be(encoder):
+    rng = random.Random(3)
+    states = []
+    for seat, scoring in itertools.product(range(6), ("standard", "expert")):
+        towers: list[list] = [[] for _ in range(6)]
+        towers[seat] = [rng.choice([-10, -3, 8, "lucky"]) for _ in range(32)]
+        position = {
+            "rules": {"players": 6, "pawns": 3, "guards": False, "scoring": scoring},
+            "track": ["start", "gift", "steal", "gift", "steal", "finish"],
+            "pawns": [[0, 2, 4]] * 6,
+            "guards": [],
+            "towers": towers,
+            "phase": "move",
+        }
+        for player, die in itertools.product(range(6), range(1, 7)):
+            position |= {"player": player, "die": die}
+            states.append(Position.from_json(position).state)
+    assert_agree(encoder, np.concatenate(states))
+
+
+def test_a_position_does_not_depend_on_its_batch(encoder):
+    states = played([(Ruleset.preset("full", players=4), 1.0)], 64, 3)
+    vectors = torch.from_numpy(vectors_of(states))
+    with torch.no_grad():
+        together = encoder(vectors)
+        for size in (1, 2, 7):
+            alone = encoder(vectors[:size])
+            assert torch.equal(alone.observations, together.observations[:size])
+            assert torch.equal(alone.masks, together.masks[:size])
+
+
+def test_scales_are_of_rows_that_there_are():
+    assert set(SCALES) < set(SLICES)
+
+
+def test_the_encoder_learns_nothing(encoder):
+    """It adds nothing to what is saved or trained."""
+    assert not list(encoder.parameters())
+    assert not encoder.state_dict()
