@@ -5,12 +5,13 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 READY := $(VENV)/ready
 
-.PHONY: help setup test test-slow check demo bench clean
+.PHONY: help setup test test-slow test-js check demo bench clean
 
 help:
 	@echo "make demo       set up from nothing, train, evaluate; shows what it did"
 	@echo "make test       set up from nothing, then every check"
 	@echo "make test-slow  the long forms of the tests"
+	@echo "make test-js    the rules of the page, in JavaScript, against those in Python (needs Node.js)"
 	@echo "make bench      random decisions per second, against plain C (needs gcc)"
 	@echo "make clean      remove .venv and caches"
 
@@ -32,6 +33,9 @@ test: check
 
 test-slow: setup
 	THATSLIFE_SLOW=1 $(RUN) -m pytest --numprocesses 2
+
+test-js: setup
+	$(RUN) -m pytest tests/test_javascript.py
 
 # Trains a player of the basic game for two, compares it, and says where everything is.
 DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
