@@ -131,9 +131,14 @@ function mix(z) {
   return z ^ (z >> 31n);
 }
 
+/** The k-th number, 0..2^64 - 1, of the stream of `seed`; BigInts but for k. */
+export function draw64(seed, k) {
+  return mix((seed + BigInt(k + 1) * GAMMA) & MASK);
+}
+
 /** The k-th number, 0..n-1, of the stream of `seed` (a BigInt). */
 export function draw(seed, k, n) {
-  return Number(((mix((seed + BigInt(k + 1) * GAMMA) & MASK) >> 32n) * BigInt(n)) >> 32n);
+  return Number(((draw64(seed, k) >> 32n) * BigInt(n)) >> 32n);
 }
 
 /** The k-th roll, from 0, of the game dealt from `seed` (a BigInt): 1..6. */
