@@ -72,8 +72,6 @@ export class Board {
     this.#guards = position.guards.map(() => this.#added(drawGuard(), "pieces"));
     this.#svg.classList.add("still"); // no motion from where they were
     this.#arrange(position);
-    this.#svg.getBoundingClientRect();
-    this.#svg.classList.remove("still");
   }
 
   #added(element, layer) {
@@ -175,7 +173,7 @@ export class Board {
         reach.addEventListener("pointerenter", aim);
         reach.addEventListener("pointerleave", () => this.aim(null));
         reach.addEventListener("click", () => choose(action));
-        element.prepend(s("ellipse", { class: "halo", rx: 22, ry: 9 }));
+        element.prepend(s("ellipse", { class: "halo", rx: 25, ry: 11 }));
         element.append(reach);
       }
     }
@@ -203,11 +201,13 @@ export class Board {
     const slot = this.#slotOf(action);
     const from = { x: Number(element.dataset.x), y: Number(element.dataset.y) - 14 };
     const target = this.#place(landing(this.#position, slot), this.#position);
-    const bend = { x: (from.x + target.x) / 2, y: Math.min(from.y, target.y) - 54 };
+    const bend = { x: (from.x + target.x) / 2, y: Math.min(from.y, target.y) - 60 - Math.abs(from.x - target.x) * 0.12 };
     const d = `M${from.x},${from.y}Q${bend.x},${bend.y} ${target.x},${target.y}`;
     const edge = { x: target.x - TILE.width / 2, y: target.y - TILE.height / 2, rx: 13 };
     this.#layers.aim.append(
+      s("path", { class: "arc casing", d }),
       s("path", { class: "arc", d }),
+      s("rect", { class: "target casing", width: TILE.width, height: TILE.height, ...edge }),
       s("rect", { class: "target", width: TILE.width, height: TILE.height, ...edge }),
     );
     element.classList.add("aimed");
@@ -256,6 +256,7 @@ export class Board {
     const moving = pace > 0 && motion();
     const mover = this.#position.player;
     this.withdraw();
+    this.#svg.classList.toggle("still", !moving);
     if (piece !== null) {
       const [elements, k] =
         piece === "pawn" ? [this.#pawns[mover], action] : [this.#guards, action - FIRST_GUARD];

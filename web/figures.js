@@ -41,7 +41,8 @@ export function drawTile(tile, label = "") {
 
 function symbol(tile, ink, label) {
   if (typeof tile === "number") {
-    const text = { class: "digits", "text-anchor": "middle", y: 15, "font-size": 42 };
+    const size = Math.abs(tile) > 9 ? 34 : 42;
+    const text = { class: "digits", "text-anchor": "middle", y: size * 0.36, "font-size": size };
     return s("text", text, digits(tile));
   }
   if (tile === "lucky") return clover();
@@ -166,7 +167,7 @@ export function drawChip(tile, title = "") {
   const { fill, ink } = tileColours(tile);
   const inner =
     typeof tile === "number"
-      ? s("text", { "text-anchor": "middle", y: 6.5, "font-size": 18, class: "digits" }, digits(tile))
+      ? s("text", { "text-anchor": "middle", y: 6, "font-size": Math.abs(tile) > 9 ? 14 : 18, class: "digits" }, digits(tile))
       : s("g", { transform: "scale(0.5)" }, symbol(tile, ink, ""));
   return s(
     "svg",
@@ -178,12 +179,12 @@ export function drawChip(tile, title = "") {
 }
 
 const ICONS = {
-  first: "M-8,-8 h3 v16 h-3Z M8,-8 V8 L-4,0Z",
-  back: "M6,-8 V8 L-7,0Z",
+  first: "M-1,-8 V8 L-11,0Z M10,-8 V8 L0,0Z",
+  back: "M6,-8 h3 v16 h-3Z M3,-8 V8 L-9,0Z",
   play: "M-6,-9 V9 L9,0Z",
   pause: "M-7,-8 h5 v16 h-5Z M2,-8 h5 v16 h-5Z",
-  forward: "M-6,-8 V8 L7,0Z",
-  last: "M8,-8 h-3 v16 h3Z M-8,-8 V8 L4,0Z",
+  forward: "M-6,-8 h-3 v16 h3Z M-3,-8 V8 L9,0Z",
+  last: "M1,-8 V8 L11,0Z M-10,-8 V8 L0,0Z",
 };
 
 /** A sign of the replay's buttons. */

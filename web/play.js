@@ -12,7 +12,7 @@ const PACES = { calm: 1, quick: 0.4, instant: 0 };
 const THINKING = 620; // ms between what other players do, at the calm pace
 
 export class PlayView {
-  #element = h("div", { class: "play" });
+  #element = h("div", { class: "game" });
   #parts = {};
   #board;
   #seats = new Seats();

@@ -9,7 +9,7 @@ import { listed, t } from "./text.js";
 import { happened, trackInWords } from "./words.js";
 
 export class ReplayView {
-  #element = h("div", { class: "play replay" });
+  #element = h("div", { class: "game replay" });
   #board;
   #seats = new Seats();
   #parts = {};
@@ -65,7 +65,7 @@ export class ReplayView {
 
   build() {
     const button = (name, press) =>
-      h("button", { type: "button", class: `step ${name}`, title: t(`replay.${name}`), "aria-label": t(`replay.${name}`), onclick: press }, drawIcon(name));
+      h("button", { type: "button", class: `step do-${name}`, title: t(`replay.${name}`), "aria-label": t(`replay.${name}`), onclick: press }, drawIcon(name));
     const last = this.#game.events.length;
     this.#parts = {
       die: h("div", { class: "dice" }),

@@ -3,11 +3,12 @@
 import { h } from "./dom.js";
 import { drawChip, seatBadge } from "./figures.js";
 import { scores } from "./rules.js";
-import { percent, signed, t, tileName } from "./text.js";
+import { currentLanguage, percent, signed, t, tileName } from "./text.js";
 
 export class Seats {
   #element = h("ol", { class: "seats" });
   #towers = [];
+  #shown = ""; // what it was made of
 
   get element() {
     return this.#element;
@@ -25,6 +26,10 @@ export class Seats {
    * maps a seat that may be chosen now to what choosing it does.
    */
   show(position, names, kinds, { chances = null, partners = new Map() } = {}) {
+    const { pawns, towers, player, phase, rules, track } = position;
+    const made = JSON.stringify([pawns, towers, player, phase === "over", rules, track.length, names, kinds, chances, currentLanguage()]);
+    if (made === this.#shown && partners.size === 0) return;
+    this.#shown = partners.size === 0 ? made : "";
     const points = scores(position);
     const finish = position.track.length - 1;
     this.#towers = [];

@@ -205,7 +205,7 @@ function radios(name, legend, options, chosen, pick) {
 function hero() {
   const tiles = [-4, "lucky", 7, -9, "gift", 2, -1];
   const standing = [[], [0, "guard"], [1], [], [2, 3], [0], [5]];
-  const picture = s("svg", { class: "hero", viewBox: "-60 -70 720 140", "aria-hidden": "true" }, s("path", { class: "ribbon", d: "M-120,8 C100,-30 300,40 800,-10" }));
+  const picture = s("svg", { class: "hero", viewBox: "-60 -70 720 140", "aria-hidden": "true" }, s("path", { class: "ribbon", d: "M-900,20 C100,-30 300,40 1500,-10" }));
   tiles.forEach((tile, i) => {
     const y = [2, -6, -2, 6, 7, 0, -5][i];
     const turn = [-4, 3, -2, 4, -3, 2, -4][i];

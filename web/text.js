@@ -11,6 +11,8 @@ import { digits } from "./figures.js";
 export const LANGUAGES = { en, de, fr, it, pl };
 
 let language = "en";
+let plural = new Intl.PluralRules("en");
+let list = new Intl.ListFormat("en");
 
 /** The first language of the browser's list that there is. */
 export function preferred(wanted = navigator.languages) {
@@ -20,6 +22,8 @@ export function preferred(wanted = navigator.languages) {
 
 export function setLanguage(tag) {
   language = Object.hasOwn(LANGUAGES, tag) ? tag : "en";
+  plural = new Intl.PluralRules(language);
+  list = new Intl.ListFormat(language, { type: "conjunction" });
   document.documentElement.lang = language;
   document.title = t("title");
 }
@@ -33,7 +37,7 @@ export function t(key, values = {}) {
   const form =
     typeof message === "string"
       ? message
-      : (message[new Intl.PluralRules(language).select(values.n)] ?? message.other);
+      : (message[plural.select(values.n)] ?? message.other);
   return form.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 }
 
@@ -43,9 +47,7 @@ export const rulesText = () => LANGUAGES[language].rules;
 export const tileName = (tile) => (typeof tile === "number" ? digits(tile) : t(`tile.${tile}`));
 
 /** "a, b and c". */
-export function listed(words) {
-  return new Intl.ListFormat(language, { type: "conjunction" }).format(words);
-}
+export const listed = (words) => list.format(words);
 
 /** Points with their sign: "−4", "0", "12". */
 export const signed = (points) => (points < 0 ? `−${-points}` : `${points}`);

@@ -1,7 +1,8 @@
 // web/rules.js against what Python wrote: `tests/test_javascript.py` makes the files and runs this.
 // They lie in the folder THATSLIFE_FROM_PYTHON: games.txt (games in the format of the golden
-// playthroughs, one after the other), positions.jsonl ({text, place}: place of the refusal, or null)
-// and records.jsonl (a record file), bad_records.jsonl ({text, event}). What this writes for Python
+// playthroughs, one after the other), positions.jsonl ({text, place}: place of the refusal, or null),
+// records.jsonl (a record file), bad_records.jsonl ({text, event}) and decisions.jsonl ({position,
+// greedy: its actions, seed, n: decisions before, plays: what random and greedy play). What this writes for Python
 // to read goes to written.jsonl.
 
 import assert from "node:assert/strict";
@@ -9,6 +10,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
+import { decisionKey, greedy, greedyActions, random } from "../../web/players.js";
 import * as rules from "../../web/rules.js";
 
 const FROM_PYTHON = process.env.THATSLIFE_FROM_PYTHON;
@@ -208,6 +210,17 @@ test("records written here, for Python to read", () => {
     written.push(game.toText());
   }
   writeFileSync(join(FROM_PYTHON, "written.jsonl"), `${written.join("\n")}\n`);
+});
+
+test("random and greedy play as in Python, choice by choice", async () => {
+  const cases = fromPython("decisions.jsonl").map(rules.parse);
+  assert.ok(cases.length >= 1000);
+  for (const { position: text, greedy: wanted, seed, n, plays } of cases) {
+    const position = rules.readPosition(text);
+    const key = decisionKey(BigInt(seed), n);
+    assert.deepEqual(greedyActions(position), wanted, text);
+    assert.deepEqual([await random(position, key), await greedy(position, key)], plays, text);
+  }
 });
 
 test("taking back", () => {

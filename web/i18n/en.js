@@ -3,7 +3,6 @@ export default {
   messages: {
     "title": "That’s Life!",
     "subtitle": "A dice race on a shrinking track",
-    "skip": "Skip to the game",
     "language": "Language",
     "nav.new": "New game",
     "nav.open": "Open a record",
@@ -21,7 +20,6 @@ export default {
     "setup.heading": "A new game",
     "setup.who": "Who plays",
     "setup.players": "Players",
-    "setup.seat": "Seat {n}",
     "setup.name": "Name of seat {n}",
     "setup.kind": "Who plays seat {n}",
     "setup.which": "Which game",
@@ -87,7 +85,7 @@ export default {
     "pace.quick": "quick",
     "pace.instant": "at once",
     "play.seed": "Seed {seed}",
-    "play.board": "The track, {n} tiles from start to finish",
+    "play.board": { "one": "The track, {n} tile from start to finish", "other": "The track, {n} tiles from start to finish" },
     "play.slot": "{n}: {tile}",
     "play.slot.with": "{n}: {tile}, with {pieces}",
     "play.guards": { "one": "a guard", "other": "{n} guards" },
@@ -95,7 +93,6 @@ export default {
 
     "move.pawn": "Pawn on {from}",
     "move.guard": "Guard on {from}",
-    "move.to": "to {to}",
     "move.home": "goes home",
     "move.takes": "takes {tile}",
     "move.with.guard": "lands with a guard on {tile}",
@@ -140,7 +137,6 @@ export default {
     "replay.begin": "Before the first roll",
 
     "sheet.heading": "The score",
-    "sheet.sum": "Sum",
     "sheet.turned": "turned by a lucky tile",
     "sheet.turns": "turns {tile}",
     "sheet.idle": "turns nothing",
