@@ -22,7 +22,8 @@ let view = null; // SetupView, PlayView or ReplayView
 
 function kept() {
   try {
-    return JSON.parse(localStorage.getItem(STORE)) ?? {};
+    const { language, pace, coach, setup } = JSON.parse(localStorage.getItem(STORE)) ?? {};
+    return { language, pace, coach: coach === true, setup: Object(setup) };
   } catch {
     return {}; // storage may be off, or hold what others wrote
   }
@@ -146,9 +147,15 @@ async function openRecord(file) {
 
 // Telling ----------------------------------------------------------------------------------------
 
-/** For screen readers. */
+let unsaid = [];
+
+/** For screen readers; what comes at once is said at once. */
 async function say(text) {
-  const line = h("p", {}, text);
+  unsaid.push(text);
+  if (unsaid.length > 1) return;
+  await pause(60);
+  const line = h("p", {}, unsaid.join(". "));
+  unsaid = [];
   $("#said").append(line);
   await pause(5000);
   line.remove();

@@ -2,12 +2,16 @@
 // onnxruntime-web. Everything else of the page knows only what is exported here.
 
 const RUNTIME = new URL("vendor/ort.wasm.bundle.min.mjs", import.meta.url);
+const WASM = new URL("vendor/ort-wasm-simd-threaded.wasm", import.meta.url);
 const MODELS = new URL("models/", import.meta.url);
 const LIST = new URL("models.json", MODELS);
 const FORMAT = 1; // of manifest.json
 const LIMIT = 20; // seconds to make a session ready
+const POLICY = "policy.onnx";
+const VALUE = "value.onnx";
 const N_ACTIONS = 16;
 const MAX_PLAYERS = 6;
+const BASIC_PLAYERS = 2; // of a ruleset that does not say
 
 /** Why a trained player cannot be had: `code` and `values` make the message error.model.CODE. */
 export class ModelError extends Error {
@@ -36,7 +40,8 @@ async function readManifest(name, folder) {
   const bytes = await fetched(new URL("manifest.json", folder), file);
   try {
     const manifest = JSON.parse(new TextDecoder().decode(bytes));
-    if (manifest.format === FORMAT && manifest.models["policy.onnx"]) return manifest;
+    const known = Object.keys(manifest.models).filter((file) => [POLICY, VALUE].includes(file));
+    if (manifest.format === FORMAT && known.length > 0) return manifest;
   } catch (error) {
     if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error;
   }
@@ -45,11 +50,15 @@ async function readManifest(name, folder) {
 
 /** Whether the bundle was trained with this number of players. */
 export function suits({ manifest }, players) {
-  return manifest.trained.rulesets.some((ruleset) => ruleset.players === players);
+  const trained = manifest.trained.rulesets ?? [];
+  return trained.some((ruleset) => [ruleset.players ?? BASIC_PLAYERS].flat().includes(players));
 }
 
+/** Whether the bundle tells how likely it would play each action. */
+export const tellsPolicy = ({ manifest }) => POLICY in manifest.models;
+
 /** Whether the bundle tells the win chance of every seat. */
-export const tellsWinShares = ({ manifest }) => "value.onnx" in manifest.models;
+export const tellsWinShares = ({ manifest }) => VALUE in manifest.models;
 
 const opened = new Map(); // name of a bundle -> promise of it, ready
 
@@ -71,7 +80,7 @@ async function make({ name, folder, manifest }) {
   });
   encoder.catch(() => {});
   const load = (file) => checked(name, folder, file, manifest.models[file]);
-  const files = Object.keys(manifest.models);
+  const files = Object.keys(manifest.models).filter((file) => [POLICY, VALUE].includes(file));
   const bytes = await Promise.all(files.map(load));
   const ort = await begun;
   const { encode } = await encoder;
@@ -90,21 +99,22 @@ async function make({ name, folder, manifest }) {
     name,
     /** {probabilities, value}: of the 16 actions, and the win chance of the seat to act or null. */
     async judge(position) {
-      const { policy, value } = await run("policy.onnx", [position]);
+      const { policy, value } = await run(POLICY, [position]);
       if (policy?.data.length !== N_ACTIONS || !policy.data.some((share) => share > 0)) {
-        throw new ModelError("output", { file: `${name}/policy.onnx` });
+        throw new ModelError("output", { file: `${name}/${POLICY}` });
       }
       return { probabilities: [...policy.data], value: value ? value.data[0] : null };
     },
     /** The win chance of every seat in each of the positions. */
     async winShares(positions) {
-      const { win_shares: shares } = await run("value.onnx", positions);
+      const { win_shares: shares } = await run(VALUE, positions);
       if (shares?.data.length !== positions.length * MAX_PLAYERS) {
-        throw new ModelError("output", { file: `${name}/value.onnx` });
+        throw new ModelError("output", { file: `${name}/${VALUE}` });
       }
       return positions.map((_, row) => [...shares.data.slice(row * MAX_PLAYERS, (row + 1) * MAX_PLAYERS)]);
     },
-    hasValue: "value.onnx" in sessions,
+    hasPolicy: POLICY in sessions,
+    hasValue: VALUE in sessions,
   };
 }
 
@@ -140,7 +150,7 @@ let loading = null;
 function runtime() {
   loading ??= import(RUNTIME).then(
     (ort) => {
-      ort.env.wasm.wasmPaths = new URL("./", RUNTIME).href;
+      ort.env.wasm.wasmPaths = { wasm: WASM.href }; // the script around it is in the bundle
       ort.env.wasm.numThreads = self.crossOriginIsolated ? Math.min(4, navigator.hardwareConcurrency) : 1;
       return ort;
     },

@@ -10,6 +10,7 @@ import { explain, happened, sentence, trackInWords } from "./words.js";
 
 const PACES = { calm: 1, quick: 0.4, instant: 0 };
 const THINKING = 620; // ms between what other players do, at the calm pace
+const BREATH = 40; // ms after which the page is shown, at once or not
 
 export class PlayView {
   #element = h("div", { class: "game" });
@@ -17,6 +18,7 @@ export class PlayView {
   #board;
   #seats = new Seats();
   #table = null;
+  #shown = 0; // when, in ms
   #settings;
   #hooks;
 
@@ -49,7 +51,7 @@ export class PlayView {
       die: h("div", { class: "dice" }),
       status: h("p", { class: "status" }),
       act: h("div", { class: "act" }),
-      log: h("ol", { class: "log" }),
+      log: h("ol", { class: "log", tabindex: "0", "aria-label": t("log.heading") }),
       undo: tool("undo", () => this.#table.undo()),
       coach: h("button", { type: "button", class: "tool coach", "aria-pressed": "false", onclick: () => this.#toggleCoach() }, t("play.coach")),
       pace: h(
@@ -163,18 +165,21 @@ export class PlayView {
 
   // What the table tells -------------------------------------------------------------------------
 
-  waits() {
+  async waits() {
+    const now = performance.now();
+    if (this.#pace === 0 && now - this.#shown < BREATH) return;
+    this.#shown = now;
     this.#parts.act.replaceChildren();
     this.#around();
-    return pause(THINKING * this.#pace);
+    await pause(THINKING * this.#pace);
   }
 
   async rolled(before) {
     const { game } = this.#table;
     this.#note(before, game.events.at(-1));
-    this.#parts.act.replaceChildren();
-    this.#around();
     if (this.#pace > 0) {
+      this.#parts.act.replaceChildren();
+      this.#around();
       this.#parts.die.classList.add("tumbling");
       await pause(420 * this.#pace);
       this.#parts.die.classList.remove("tumbling");
@@ -187,7 +192,7 @@ export class PlayView {
     this.#note(before, ["play", action]);
     const tower = (seat) => this.#seats.tower(seat);
     await this.#board.carryOut(done, action, tower, this.#pace);
-    this.#around();
+    if (this.#pace > 0) this.#around();
   }
 
   rewound() {
@@ -281,7 +286,8 @@ export class PlayView {
   async #advise(position, actions) {
     try {
       const bundle = await this.#hooks.coach(position.rules.players);
-      const { probabilities, value } = await bundle.judge(position);
+      const nothing = { probabilities: null, value: null };
+      const { probabilities, value } = bundle.hasPolicy ? await bundle.judge(position) : nothing;
       const after = bundle.hasValue ? await bundle.winShares([position, ...actions.map((action) => play(position, action))]) : null;
       if (this.#table.game.position !== position) return; // meanwhile decided
       this.#showAdvice(position, actions, probabilities, after);
@@ -298,14 +304,15 @@ export class PlayView {
   }
 
   #showAdvice(position, actions, probabilities, after) {
-    const highest = Math.max(...probabilities);
+    const chances = after?.slice(1).map((shares) => shares[position.player]);
+    const rates = chances ?? actions.map((action) => probabilities[action]);
+    const highest = Math.max(...rates);
     actions.forEach((action, i) => {
       const place = this.#parts.act.querySelector(`[data-action="${action}"] .advice`);
-      const share = probabilities[action];
-      const bar = h("span", { class: "likely", "aria-hidden": "true" }, styled(h("span"), { width: `${Math.round(share * 100)}%` }));
-      const words = [t("coach.likely", { share: percent(share) })];
-      if (after) words.push(t("coach.wins", { share: percent(after[i + 1][position.player]) }));
-      place.closest("button").classList.toggle("best", share === highest);
+      const bar = h("span", { class: "likely", "aria-hidden": "true" }, styled(h("span"), { width: `${Math.round(rates[i] * 100)}%` }));
+      const words = chances ? [t("coach.wins", { share: percent(chances[i]) })] : [];
+      if (probabilities) words.push(t("coach.likely", { share: percent(probabilities[action]) }));
+      place.closest("button").classList.toggle("best", rates[i] === highest);
       place.replaceChildren(bar, h("span", {}, words.join(" · ")));
     });
   }

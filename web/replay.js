@@ -70,7 +70,7 @@ export class ReplayView {
     this.#parts = {
       die: h("div", { class: "dice" }),
       status: h("p", { class: "status" }),
-      log: h("ol", { class: "log" }),
+      log: h("ol", { class: "log", tabindex: "0", "aria-label": t("log.heading") }),
       run: button("play", () => this.#toggle()),
       range: h("input", { type: "range", min: 0, max: last, step: 1, value: this.#step, "aria-label": t("replay.heading"), oninput: (event) => this.#jump(Number(event.target.value)) }),
       count: h("output", { class: "count" }),

@@ -2,8 +2,8 @@
 
 import { h, s } from "./dom.js";
 import { TILE, drawGuard, drawPawn, drawTile, seatBadge } from "./figures.js";
-import { suits, tellsWinShares } from "./model.js";
-import { LAYOUTS, MAX_PLAYERS, MAX_SEED, MIN_PLAYERS, PRESETS, SCORINGS, preset, ruleset } from "./rules.js";
+import { suits, tellsPolicy, tellsWinShares } from "./model.js";
+import { LAYOUTS, MAX_PLAYERS, MAX_SEED, MIN_PLAYERS, PRESETS, RulesetError, SCORINGS, preset, ruleset } from "./rules.js";
 import { t } from "./text.js";
 
 const OWN = "own";
@@ -17,7 +17,7 @@ export class SetupView {
 
   /** `choice` is what was chosen last, or {}; `hooks`: start({rules, seats, seed}) and keep(choice). */
   constructor(choice, hooks) {
-    this.#choice = { players: 2, preset: "basic", kinds: [], names: [], own: {}, seed: "", ...choice };
+    this.#choice = sound(choice);
     this.#hooks = hooks;
     this.#element.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -69,7 +69,7 @@ export class SetupView {
     const kinds = new Map(BASELINES.map((kind) => [kind, t(`kind.${kind}`)]));
     for (const bundle of this.#bundles) {
       if (tellsWinShares(bundle)) kinds.set(`value:${bundle.name}`, t("kind.value", { name: bundle.name }));
-      kinds.set(`policy:${bundle.name}`, t("kind.policy", { name: bundle.name }));
+      if (tellsPolicy(bundle)) kinds.set(`policy:${bundle.name}`, t("kind.policy", { name: bundle.name }));
     }
     return kinds;
   }
@@ -188,6 +188,23 @@ export class SetupView {
     });
     this.#hooks.start({ rules: this.#rules(), seats, seed: chosen ?? chance() });
   }
+}
+
+/** A choice as it was kept, as far as it makes sense. */
+function sound({ players, preset: name, kinds, names, own }) {
+  const choice = { players: 2, preset: "basic", kinds: [], names: [], own: {}, seed: "" };
+  if (numbers(MIN_PLAYERS, MAX_PLAYERS).includes(players)) choice.players = players;
+  if (Array.isArray(kinds)) choice.kinds = kinds.map(String);
+  if (Array.isArray(names)) choice.names = names.map((each) => (typeof each === "string" ? each : ""));
+  try {
+    choice.own = { ...own };
+    ruleset({ ...choice.own, players: choice.players });
+  } catch (error) {
+    if (!(error instanceof RulesetError)) throw error;
+    choice.own = {};
+  }
+  if (name === OWN || Object.hasOwn(PRESETS, name)) choice.preset = name;
+  return choice;
 }
 
 /** A seed by chance, short enough to be written down. */

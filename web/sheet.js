@@ -19,7 +19,7 @@ export function fillSheet(dialog, position, names, buttons) {
   dialog.replaceChildren(
     h("h2", {}, headline),
     h("p", { class: "remark" }, t(`scoring.${position.rules.scoring}.about`)),
-    h("ol", { class: "results" }, rows),
+    h("ol", { class: "results", tabindex: "0", "aria-label": t("sheet.heading") }, rows),
     tie ? h("p", { class: "remark" }, t("sheet.tie")) : "",
     h("div", { class: "buttons" }, buttons),
   );

@@ -37,7 +37,7 @@ export class Site {
   async page(options = {}) {
     const context = await this.browser.newContext({ locale: "en-GB", viewport: { width: 1280, height: 800 }, ...options });
     const page = await context.newPage();
-    page.setDefaultTimeout(60_000);
+    page.setDefaultTimeout(120_000);
     const troubles = [];
     page.on("console", (message) => {
       if (["error", "warning"].includes(message.type())) troubles.push(`console: ${message.text()}`);
@@ -93,6 +93,8 @@ export async function playOn(page, steps = Infinity) {
     let done = 0;
     const begun = performance.now();
     while (done < most && !document.querySelector("#score[open]")) {
+      const alarm = document.querySelector("#alarm:not([hidden])");
+      if (alarm) throw new Error(alarm.textContent);
       const choices = document.querySelectorAll(".act .roll, .act .move");
       if (choices.length) {
         choices[(done * 7) % choices.length].click();

@@ -39,14 +39,17 @@ async function opponents(page, n) {
 for (const [device, options] of [["desktop", DESKTOP], ["phone", PHONE]]) {
   for (const colorScheme of ["light", "dark"]) {
     const page = await site.page({ ...options, colorScheme });
-    const suffix = `${device}${colorScheme === "dark" ? "-dark" : ""}`;
-    await picture(page, `start-${suffix}`);
+    const dark = colorScheme === "dark";
+    const suffix = `${device}${dark ? "-dark" : ""}`;
+    if (!dark) await picture(page, `start-${suffix}`);
     const kinds = await opponents(page, device === "desktop" ? 3 : 1);
     await start(page, { preset: "full", kinds, seed: "2005" });
-    await toMiddle(page, 30);
+    await toMiddle(page, device === "desktop" ? 30 : 38);
     await picture(page, `game-${suffix}`);
-    await playOn(page);
-    await picture(page, `end-${suffix}`);
+    if (!dark) {
+      await playOn(page);
+      await picture(page, `end-${suffix}`);
+    }
     await page.context().close();
   }
 }
