@@ -133,7 +133,7 @@ def decisions() -> list[dict]:
         position = Position.from_json(random_position(rng, rng.choice(["move", "give", "steal"])))
         seed, n = rng.randrange(2**64), rng.randrange(200)
         state = position.state[0]
-        key = baselines.decision_key(np.uint64(seed), n)
+        key = np.uint64(baselines.decision_key(np.uint64(seed), n))
         bits = int(baselines.greedy_actions(state))
         made.append(
             {

@@ -50,8 +50,8 @@ async function readManifest(name, folder) {
 
 /** Whether the bundle was trained with this number of players. */
 export function suits({ manifest }, players) {
-  const trained = manifest.trained.rulesets ?? [];
-  return trained.some((ruleset) => [ruleset.players ?? BASIC_PLAYERS].flat().includes(players));
+  const { rulesets = [], mix = [] } = manifest.trained;
+  return [...rulesets, ...mix].some((ruleset) => [ruleset.players ?? BASIC_PLAYERS].flat().includes(players));
 }
 
 /** Whether the bundle tells how likely it would play each action. */
