@@ -4,13 +4,19 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 READY := $(VENV)/ready
+MODULES := node_modules/.package-lock.json
+PORT ?= 8000
 
-.PHONY: help setup test test-slow check demo bench clean
+.PHONY: help setup test test-slow test-js test-web check demo bench web web-ready screenshots clean
 
 help:
 	@echo "make demo       set up from nothing, train, evaluate, export; shows what it did"
 	@echo "make test       set up from nothing, then every check"
 	@echo "make test-slow  the long forms of the tests"
+	@echo "make web        prepare the page and serve it on localhost (needs Node.js; PORT=8000)"
+	@echo "make test-js    the rules of the page, in JavaScript, against those in Python"
+	@echo "make test-web   the page in headless Chromium"
+	@echo "make screenshots  the pictures of the page in docs/images"
 	@echo "make bench      how fast everything is, against plain C and others (needs gcc)"
 	@echo "make clean      remove .venv and caches"
 
@@ -27,14 +33,34 @@ check: setup
 	$(RUN) -m ruff check .
 	$(RUN) -m mypy
 
-test: check
+test: check web-ready
 	$(RUN) -m pytest --numprocesses 2
 
 # Long forms; then with every index checked; then uncompiled.
-test-slow: setup
+test-slow: setup web-ready
 	THATSLIFE_SLOW=1 $(RUN) -m pytest --numprocesses 2
 	NUMBA_BOUNDSCHECK=1 $(RUN) -m pytest --numprocesses 2
 	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest --numprocesses 2 -m "not speed and not learning"
+
+test-js: setup
+	$(RUN) -m pytest tests/test_javascript.py
+
+test-web: setup web-ready
+	$(RUN) -m pytest tests/test_browser.py
+
+$(MODULES): package.json package-lock.json
+	node -e 'if (parseInt(process.versions.node) < 20) { console.error("Node.js 20 or newer is needed"); process.exit(1); }'
+	npm ci --ignore-scripts --no-audit --no-fund
+	touch $@
+
+web-ready: $(MODULES)
+	node web/tools/prepare.js
+
+web: web-ready
+	node web/tools/serve.js $(PORT)
+
+screenshots: web-ready
+	node web/tools/screenshots.js docs/images
 
 # Trains a player of the basic game for two, compares it, and says where everything is.
 DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
@@ -52,4 +78,4 @@ bench: setup
 	$(RUN) benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) node_modules web/vendor build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
