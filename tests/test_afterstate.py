@@ -40,6 +40,8 @@ from thatslife_env import Position, Ruleset, njit
 from thatslife_env.board import STATE
 from thatslife_env.games import stream_seeds
 
+pytestmark = pytest.mark.speed  # plays too much for uncompiled code
+
 ROOT = Path(__file__).resolve().parents[1]
 
 

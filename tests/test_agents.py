@@ -24,6 +24,8 @@ from agents.registry import KINDS, split_options
 from thatslife_env import PRESETS, IllegalMoveError, Position, Ruleset
 from thatslife_env.games import stream_seeds
 
+pytestmark = pytest.mark.speed  # plays too much for uncompiled code
+
 torch.set_num_threads(1)
 
 SLOW = os.environ.get("THATSLIFE_SLOW") == "1"

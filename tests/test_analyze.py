@@ -13,6 +13,8 @@ from agents import analyze
 from agents.cli import UsageError
 from thatslife_env import Position, PositionError
 
+pytestmark = pytest.mark.speed  # plays too much for uncompiled code
+
 # Seat 0 can give the -6 to either of the others, who rank the same; or move its pawn.
 MOVE = {
     "rules": {"players": 2, "pawns": 2, "guards": True, "scoring": "standard"},

@@ -17,6 +17,8 @@ from thatslife_env.baselines import decision_key
 from thatslife_env.games import stream_seeds
 from thatslife_env.records import Game
 
+pytestmark = pytest.mark.speed  # plays too much for uncompiled code
+
 GAMMA = 0x9E3779B97F4A7C15
 VARIANTS = list(itertools.product(PRESETS, range(2, 7)))
 

@@ -14,6 +14,8 @@ from brute import best_actions, solve
 import agents
 from thatslife_env import Position
 
+pytestmark = pytest.mark.speed  # plays too much for uncompiled code
+
 CASES = json.loads((Path(__file__).parent / "best_moves.json").read_text(encoding="utf-8"))
 POSITIONS = [Position.from_json(case["position"]) for case in CASES]
 STATES = np.concatenate([position.state for position in POSITIONS])

@@ -20,6 +20,8 @@ from agents.networks import make_network
 from agents.policy import save_policy
 from thatslife_env import PRESETS
 
+pytestmark = pytest.mark.speed  # plays too much for uncompiled code
+
 torch.set_num_threads(1)
 
 ROOT = Path(__file__).resolve().parents[1]

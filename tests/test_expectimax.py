@@ -16,6 +16,8 @@ from thatslife_env import PRESETS, Position, Ruleset
 from thatslife_env.board import MAX_PLAYERS, NO_TILE, OVER, ROLL
 from thatslife_env.rules import points, points_if
 
+pytestmark = pytest.mark.speed  # plays too much for uncompiled code
+
 
 class Scrambled(Agent):
     """Win shares without any sense, a function of the position; it notes how it was asked."""

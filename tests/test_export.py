@@ -26,6 +26,8 @@ from thatslife_env.board import N_ACTIONS, PHASE_NAMES
 from thatslife_env.games import observe_players
 from thatslife_env.observation import LAYOUT_HASH, OBS_SIZE
 
+pytestmark = pytest.mark.speed  # plays too much for uncompiled code
+
 torch.set_num_threads(1)
 
 FILES = ["README.md", "conformance.jsonl", "encode.js", "encode.py", "manifest.json", "policy.onnx"]

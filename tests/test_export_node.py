@@ -14,6 +14,8 @@ from agents.arena import play_games, to_records
 from thatslife_env import Position, Ruleset
 from thatslife_env.games import stream_seeds
 
+pytestmark = pytest.mark.speed  # plays too much for uncompiled code
+
 ROOT = Path(__file__).parent.parent
 PACKAGE = "onnxruntime-web@1.30.0"
 

@@ -25,6 +25,8 @@ from thatslife_env.board import N_ACTIONS
 from thatslife_env.position import dice
 from thatslife_env.records import Game, RecordError, load, save
 
+pytestmark = pytest.mark.speed  # plays too much for uncompiled code
+
 ROOT = Path(__file__).parent.parent
 SLOW = os.environ.get("THATSLIFE_SLOW") == "1"
 N_GAMES = 20_000 if SLOW else 2_100

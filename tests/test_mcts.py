@@ -17,6 +17,8 @@ from agents.mcts import NODE, TreeSearch
 from thatslife_env import Position, Ruleset
 from thatslife_env.games import stream_seeds
 
+pytestmark = pytest.mark.speed  # plays too much for uncompiled code
+
 
 def random_keys(n: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 2**64, n, np.uint64)

@@ -16,6 +16,8 @@ from agents.onnx_files import VECTOR_HASH, only
 from agents.tournament import play_tournament
 from thatslife_env import IllegalMoveError, Position, Ruleset
 
+pytestmark = pytest.mark.speed  # plays too much for uncompiled code
+
 
 @pytest.fixture(scope="module")
 def agent(exported) -> agents.Agent:

@@ -19,6 +19,8 @@ from agents.solver import SolverError, TooLargeError, opening_of, solve
 from thatslife_env import IllegalMoveError, Position, Ruleset
 from thatslife_env.games import stream_seeds
 
+pytestmark = pytest.mark.speed  # plays too much for uncompiled code
+
 BOARDS = {
     "plain": Ruleset(pawns=2, layout=(-3, 4), action_tiles=False),
     "guards": Ruleset(pawns=1, layout=(-4, "lucky", -3), action_tiles=False, guards=True),

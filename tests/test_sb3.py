@@ -31,6 +31,8 @@ from thatslife_env.games import SeatGames
 from thatslife_env.gymnasium_env import ThatsLifeEnv
 from thatslife_env.observation import HIGH, LOW, OBS_SIZE, observe
 
+pytestmark = pytest.mark.speed  # plays too much for uncompiled code
+
 torch.set_num_threads(1)
 
 ROOT = Path(__file__).resolve().parents[1]

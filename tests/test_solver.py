@@ -33,6 +33,8 @@ from thatslife_env import Position, Ruleset
 from thatslife_env.board import STATE
 from thatslife_env.games import stream_seeds
 
+pytestmark = pytest.mark.speed  # plays too much for uncompiled code
+
 SLOW = os.environ.get("THATSLIFE_SLOW") == "1"
 N_BOARDS = 40 if SLOW else 6
 N_STARTS = 40 if SLOW else 6

@@ -25,6 +25,8 @@ from agents.td import SelfPlay, TdTraining, TrainableNetwork, draw_move, write_t
 from thatslife_env import Ruleset
 from thatslife_env.board import MOVE
 
+pytestmark = pytest.mark.speed  # plays too much for uncompiled code
+
 ROOT = Path(__file__).resolve().parents[1]
 UPDATE = 128  # steps between two updates
 SMALL = {  # six updates of two rulesets

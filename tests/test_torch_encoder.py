@@ -17,6 +17,8 @@ from thatslife_env.games import observe_players
 from thatslife_env.observation import LAYOUT, OBS_SIZE, SLICES
 from thatslife_env.vector import VectorGame
 
+pytestmark = pytest.mark.speed  # plays too much for uncompiled code
+
 torch.set_num_threads(1)
 CHUNK = 1024
 

@@ -38,6 +38,8 @@ from thatslife_env import Ruleset
 from thatslife_env.board import STATE
 from thatslife_env.games import GAME, stream_seeds
 
+pytestmark = pytest.mark.speed  # plays too much for uncompiled code
+
 torch.set_num_threads(1)
 
 ROOT = Path(__file__).resolve().parents[1]
