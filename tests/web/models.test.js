@@ -118,10 +118,21 @@ describe("trained players", { concurrency: false }, () => {
     });
   }
 
+  const twoOfWhichOneIsBad = (folder) => {
+    cpSync(folder, join(folder, "../good"), { recursive: true });
+    writeFileSync(join(folder, "../models.json"), '["tiny", "good"]');
+    writeFileSync(join(folder, "manifest.json"), '{"format": 99}');
+  };
+
   test("a bundle without a readable manifest is told by name", async (t) => {
-    const site = await open(t, { overlay: overlay(t, (folder) => writeFileSync(join(folder, "manifest.json"), '{"format": 99}')) });
+    const site = await open(t, { overlay: overlay(t, twoOfWhichOneIsBad) });
     const page = await site.page();
+    await page.waitForSelector("#alarm p");
     assert.equal(await page.textContent("#alarm p"), "The file tiny/manifest.json is not a manifest this page can read.");
+    await page.click("#alarm button");
+    const kinds = await page.locator("#kind-1 option").evaluateAll((options) => options.map(({ value }) => value));
+    assert.ok(kinds.includes(KIND.replace("tiny", "good")), kinds.join()); // the other bundle is there
+    assert.ok(!kinds.includes(KIND));
     await start(page, { preset: "basic", kinds: ["human", "greedy"], seed: "9" });
     await playOn(page, 6);
   });
