@@ -217,7 +217,7 @@ addEventListener("unhandledrejection", (event) => alarm(event.reason));
 speak(settings.language ?? preferred());
 toSetup();
 try {
-  bundles = await models.installed();
+  bundles = await models.installed((error) => alarm(error));
 } catch (error) {
   alarm(error);
 }

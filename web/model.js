@@ -22,17 +22,28 @@ export class ModelError extends Error {
   }
 }
 
-/** The bundles that are installed, each {name, folder, manifest}; `make web` lists them. */
-export async function installed() {
+/**
+ * The bundles that are installed, each {name, folder, manifest}; `make web` lists them.
+ *
+ * One that cannot be read is left out, and `tell` gets its ModelError.
+ */
+export async function installed(tell) {
   const response = await fetch(LIST);
   if (!response.ok) return [];
   const names = await response.json();
-  return Promise.all(
+  const found = await Promise.all(
     names.map(async (name) => {
       const folder = new URL(`${name}/`, MODELS);
-      return { name, folder, manifest: await readManifest(name, folder) };
+      try {
+        return [{ name, folder, manifest: await readManifest(name, folder) }];
+      } catch (error) {
+        if (!(error instanceof ModelError)) throw error;
+        tell(error);
+        return [];
+      }
     }),
   );
+  return found.flat();
 }
 
 async function readManifest(name, folder) {

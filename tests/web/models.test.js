@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 
 import * as rules from "../../web/rules.js";
 import { Site, playOn, start, temporaryFolder } from "./site.js";
@@ -28,10 +28,8 @@ function overlay(t, change = () => {}) {
 }
 
 describe("trained players", { concurrency: false }, () => {
-  const sites = [];
   const open = async (t, options) => {
     const site = await Site.open(options);
-    sites.push(site);
     t.after(() => site.close());
     return site;
   };
@@ -118,10 +116,21 @@ describe("trained players", { concurrency: false }, () => {
     });
   }
 
+  const twoOfWhichOneIsBad = (folder) => {
+    cpSync(folder, join(folder, "../good"), { recursive: true });
+    writeFileSync(join(folder, "../models.json"), '["tiny", "good"]');
+    writeFileSync(join(folder, "manifest.json"), '{"format": 99}');
+  };
+
   test("a bundle without a readable manifest is told by name", async (t) => {
-    const site = await open(t, { overlay: overlay(t, (folder) => writeFileSync(join(folder, "manifest.json"), '{"format": 99}')) });
+    const site = await open(t, { overlay: overlay(t, twoOfWhichOneIsBad) });
     const page = await site.page();
+    await page.waitForSelector("#alarm p");
     assert.equal(await page.textContent("#alarm p"), "The file tiny/manifest.json is not a manifest this page can read.");
+    await page.click("#alarm button");
+    const kinds = await page.locator("#kind-1 option").evaluateAll((options) => options.map(({ value }) => value));
+    assert.ok(kinds.includes(KIND.replace("tiny", "good")), kinds.join()); // the other bundle is there
+    assert.ok(!kinds.includes(KIND));
     await start(page, { preset: "basic", kinds: ["human", "greedy"], seed: "9" });
     await playOn(page, 6);
   });
@@ -184,6 +193,4 @@ describe("trained players", { concurrency: false }, () => {
     }
     assert.ok(decisions > 20);
   });
-
-  after(() => assert.ok(sites.length > 8));
 });
