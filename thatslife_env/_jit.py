@@ -65,6 +65,7 @@ def njit(
             nogil=True,
             error_model="numpy",
             forceinline=inline,
+            no_cfunc_wrapper=True,  # compiles a tenth faster
         )
     finally:
         config.CACHE_DIR = before

@@ -219,6 +219,7 @@ def first_illegal(
 ) -> int:
     """The lowest j for which `actions[j]` is illegal in the game at `indices[j]`; -1 if none is."""
     for j in range(len(indices)):
+        prefetch(states[indices[min(j + _AHEAD, len(indices) - 1)]])
         if not is_legal(states[indices[j]], actions[j]):
             return j
     return -1
@@ -720,7 +721,8 @@ def observe_players(
         observations: float32[M or more, OBS_SIZE].
         masks: bool[M or more, 16], True = legal.
     """
-    observe_seats(states, states["player"], rows_of(observations), rows_of(masks))
+    seats = np.ascontiguousarray(states["player"])
+    observe_seats(states, seats, rows_of(observations), rows_of(masks))
 
 
 @njit

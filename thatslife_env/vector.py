@@ -21,7 +21,7 @@ from thatslife_env import games
 from thatslife_env._jit import njit
 from thatslife_env.board import MAX_PLAYERS, N_ACTIONS, OVER, STATE
 from thatslife_env.games import FINISHED, GAME, Records, RulesetLike, SeatGames, as_actions
-from thatslife_env.observation import HIGH, LOW, OBS_SIZE
+from thatslife_env.observation import HIGH, LOW, OBS_SIZE, rows_of
 from thatslife_env.position import Position, illegal_move
 from thatslife_env.rewards import finite, reward_code, write_potentials, write_rewards
 
@@ -37,7 +37,8 @@ class VectorGame:
         shaping: scale per point: every step credits each seat with `shaping x (potential after -
             before)`.
         players: number of players, for a `ruleset` that leaves it open.
-        num_threads: threads that share the games; what happens in them does not depend on it.
+        num_threads: threads that share the games, which pays from some ten thousand games on; what
+            happens in them does not depend on it.
 
     Attributes:
         states: STATE[N], the games as they stand.
@@ -101,7 +102,6 @@ class VectorGame:
             = legal; int8[N], that seat.
         """
         self._in_parts(self._observe_part)
-        self._players[:] = self.states["player"]
         if copy:
             return self._observations.copy(), self._masks.copy(), self._players.copy()
         return self._observations, self._masks, self._players
@@ -122,10 +122,9 @@ class VectorGame:
             ValueError: the actions have another shape or are not whole numbers.
         """
         chosen = as_actions(actions, self.num_envs)
-        for part, wrong in zip(self._parts, self._in_parts(self._check_part, chosen), strict=True):
-            if wrong >= 0:
-                game = part.start + wrong
-                raise illegal_move(self.states[game], chosen[game], f"in game {game}")
+        wrong = int(games.first_illegal(self.states, self._all, chosen))
+        if wrong >= 0:
+            raise illegal_move(self.states[wrong], chosen[wrong], f"in game {wrong}")
         n_finished = 0
         for part, count in zip(self._parts, self._in_parts(self._step_part, chosen), strict=True):
             found = self._finished[part][:count]
@@ -144,11 +143,13 @@ class VectorGame:
         return [do(first, *arguments), *(each.result() for each in waiting)]
 
     def _observe_part(self, part: slice) -> None:
-        games.observe_players(self.states[part], self._observations[part], self._masks[part])
-
-    def _check_part(self, part: slice, actions: npt.NDArray[np.int64]) -> int:
-        here = actions[part]
-        return int(games.first_illegal(self.states[part], self._all[: len(here)], here))
+        self._players[part] = self.states["player"][part]
+        games.observe_seats(
+            self.states[part],
+            self._players[part],
+            rows_of(self._observations[part]),
+            rows_of(self._masks[part]),
+        )
 
     def _step_part(self, part: slice, actions: npt.NDArray[np.int64]) -> int:
         return int(
