@@ -237,7 +237,7 @@ def aec(n_runs: int) -> list[Row]:
 
 def doors(n_runs: int) -> list[Row]:
     """`VectorGame`: observe and step, actions from a kernel, on one thread and on two."""
-    number, n_rounds = 32_768, 8
+    number, n_rounds = 32_768, 24
 
     def loop(num_threads: int) -> Timed:
         play = VectorGame(number, "basic", seed=1, num_threads=num_threads)

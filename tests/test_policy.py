@@ -28,6 +28,8 @@ from thatslife_env.games import stream_seeds
 from thatslife_env.observation import LAYOUT_HASH, OBS_SIZE, observe
 from thatslife_env.vector import VectorGame
 
+pytestmark = pytest.mark.speed  # plays too much for uncompiled code
+
 torch.set_num_threads(1)
 
 DESCRIPTION = {"kind": "mlp", "hidden": [24, 12], "activation": "relu"}

@@ -59,14 +59,14 @@ def njit(
     before = config.CACHE_DIR
     config.CACHE_DIR = folder or ""
     try:
-        return numba.njit(
-            function,
-            cache=folder is not None,
-            nogil=True,
-            error_model="numpy",
-            forceinline=inline,
-            no_cfunc_wrapper=True,  # compiles a tenth faster
-        )
+        options: dict[str, Any] = {
+            "cache": folder is not None,
+            "nogil": True,
+            "error_model": "numpy",
+            "forceinline": inline,
+            "no_cfunc_wrapper": True,  # compiles a tenth faster
+        }
+        return numba.njit(function, **options)
     finally:
         config.CACHE_DIR = before
 
