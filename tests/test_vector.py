@@ -481,6 +481,7 @@ def test_numbers_of_threads_refused():
             VectorGame(4, num_threads=wrong)
 
 
+@pytest.mark.speed
 def test_steps_allocate_no_arrays():
     """What a step makes anew is a few views, however many games there are."""
     batch = VectorGame(20_000, [(TINY, 1), ("full", 1)], 1, shaping=0.1)
