@@ -156,17 +156,52 @@ class SnapshotSection(Section):
     """Frozen copies of the learner among its opponents."""
 
     every: int = Field(500_000, ge=1, description="steps between two copies")
-    keep: int = Field(8, ge=1, description="copies kept, the latest ones")
+    keep: int = Field(8, ge=1, description="copies that are drawn, the latest ones")
+    focus: float = Field(
+        1.0,
+        ge=0,
+        le=100,
+        description="how much more the harder ones are drawn: by (1 - score) to this power",
+    )
+
+
+HIDDEN: dict[str, list[int]] = {"mlp": [256, 256], "action": [48, 128, 96, 48]}
+"""Widths of the hidden layers of each kind of network, if none are given."""
 
 
 class NetworkSection(Section):
     """What learns."""
 
-    kind: Literal["mlp"] = Field("mlp", description="two towers of fully connected layers")
+    kind: Literal["mlp", "action"] = Field(
+        "action",
+        description="`action` scores each action from what it does; `mlp` is two towers of fully "
+        "connected layers",
+    )
     hidden: list[Annotated[int, Field(ge=1, le=4096)]] = Field(
-        [256, 256], min_length=1, max_length=8, description="width of each hidden layer"
+        HIDDEN["action"],
+        min_length=1,
+        max_length=8,
+        description="widths of the hidden layers: of `action` four, those of seats and pawns, of "
+        f"the table, of actions, before the outputs; of `mlp` any, if left out {HIDDEN['mlp']}",
     )
     activation: Literal["relu", "tanh"] = Field("relu", description="between the layers")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _widths_of_the_kind(cls, content: Any) -> Any:
+        if isinstance(content, dict) and "hidden" not in content:
+            kind = content.get("kind", "action")
+            if isinstance(kind, str) and kind in HIDDEN:
+                return content | {"hidden": HIDDEN[kind]}
+        return content
+
+    @model_validator(mode="after")
+    def _check(self) -> "NetworkSection":
+        if self.kind == "action" and len(self.hidden) != len(HIDDEN["action"]):
+            raise ValueError(
+                f"hidden: the kind `action` has {len(HIDDEN['action'])} widths, not {self.hidden}"
+            )
+        return self
 
 
 class PpoSection(Section):

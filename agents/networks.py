@@ -5,7 +5,7 @@ A network is described by a plain mapping, `{"kind": "mlp", ...}`, that stands i
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,20 +14,52 @@ from torch import nn
 
 from agents.base import Actions, Agent, Keys, States
 from thatslife_env import njit
-from thatslife_env.board import N_ACTIONS
+from thatslife_env.board import (
+    DIE_FACES,
+    FIRST_GUARD,
+    FIRST_OPPONENT,
+    MAX_LAYOUT,
+    MAX_PAWNS,
+    MAX_PLAYERS,
+    MAX_TRACK,
+    N_ACTIONS,
+)
 from thatslife_env.games import observe_players
-from thatslife_env.observation import OBS_SIZE
+from thatslife_env.observation import LAST_SLOT, LAYOUT, OBS_SIZE, SLICES
 from thatslife_env.rules import draw64
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
 
-BLOCK = 32
-"""Rows of one forward pass when playing. All passes have this shape, so that what a position's row
-comes to does not depend on the other rows: matrix products of other shapes may differ in the last
-bits."""
+BLOCK: Final = 32
+"""Rows of the matrix products of exact forward passes. All have this shape, so that what a row
+comes to does not depend on the other rows: products of other shapes may differ in the last bits."""
 
 
-class MlpNetwork(nn.Module):
+class Network(nn.Module):
+    """From observations to scores of the actions and a value, in the form that SB3 asks for."""
+
+    latent_dim_pi = N_ACTIONS  # what SB3 asks of the part before its own heads, which we leave out
+    latent_dim_vf = 1
+
+    def forward(self, observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Scores of all actions, legal or not, float32[B, 16], and values, float32[B, 1]."""
+        raise NotImplementedError
+
+    def forward_actor(self, observations: torch.Tensor, *, is_exact: bool = False) -> torch.Tensor:
+        """Scores of all actions, float32[B, 16].
+
+        Args:
+            observations: float32[B, OBS_SIZE].
+            is_exact: whether a row must come to the same, bit for bit, in every batch.
+        """
+        raise NotImplementedError
+
+    def forward_critic(self, observations: torch.Tensor) -> torch.Tensor:
+        """Values, float32[B, 1]."""
+        raise NotImplementedError
+
+
+class MlpNetwork(Network):
     """Two towers of fully connected layers, one for the policy and one for the value.
 
     Args:
@@ -35,34 +67,38 @@ class MlpNetwork(nn.Module):
         activation: `relu` or `tanh`.
     """
 
-    latent_dim_pi = N_ACTIONS  # what SB3 asks of the part before its own heads, which we leave out
-    latent_dim_vf = 1
-
     def __init__(self, hidden: list[int], activation: str = "relu") -> None:
         super().__init__()
-        self.policy = _tower(hidden, activation, N_ACTIONS, gain=0.01)
-        self.value = _tower(hidden, activation, 1, gain=1.0)
+        self.policy = _tower(OBS_SIZE, hidden, activation, N_ACTIONS, gain=0.01)
+        self.value = _tower(OBS_SIZE, hidden, activation, 1, gain=1.0)
 
     def forward(self, observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Scores of all actions, legal or not, float32[B, 16], and values, float32[B, 1]."""
+        """See `Network.forward`."""
         return self.policy(observations), self.value(observations)
 
-    def forward_actor(self, observations: torch.Tensor) -> torch.Tensor:
-        """Scores of all actions, float32[B, 16]."""
-        return self.policy(observations)
+    def forward_actor(self, observations: torch.Tensor, *, is_exact: bool = False) -> torch.Tensor:
+        """See `Network.forward_actor`."""
+        return _rows(self.policy, observations, is_exact)
 
     def forward_critic(self, observations: torch.Tensor) -> torch.Tensor:
-        """Values, float32[B, 1]."""
+        """See `Network.forward_critic`."""
         return self.value(observations)
 
 
-def _tower(hidden: list[int], activation: str, n_out: int, gain: float) -> nn.Sequential:
+def _tower(n_in: int, hidden: list[int], activation: str, n_out: int, gain: float) -> nn.Sequential:
     layers: list[nn.Module] = []
-    n_in = OBS_SIZE
     for width in hidden:
         layers += [_linear(n_in, width, 2**0.5), ACTIVATIONS[activation]()]
         n_in = width
     return nn.Sequential(*layers, _linear(n_in, n_out, gain))
+
+
+def _rows(layer: nn.Module, rows: torch.Tensor, is_exact: bool) -> torch.Tensor:
+    """What a layer makes of some rows: float32[M, I] to float32[M, O]."""
+    if not is_exact:
+        return layer(rows)
+    filled = nn.functional.pad(rows, (0, 0, 0, -len(rows) % BLOCK))
+    return torch.cat([layer(block) for block in filled.split(BLOCK)])[: len(rows)]
 
 
 def _linear(n_in: int, n_out: int, gain: float) -> nn.Linear:
@@ -72,10 +108,190 @@ def _linear(n_in: int, n_out: int, gain: float) -> nn.Linear:
     return layer
 
 
-NETWORKS: dict[str, type[MlpNetwork]] = {"mlp": MlpNetwork}
+# A network made for the game --------------------------------------------------------------------
+
+BEHIND: Final = DIE_FACES  # tiles that a window shows behind a piece: from there others may join it
+AHEAD: Final = 2 * DIE_FACES  # and ahead of it: within reach of the next two rolls
+SPAN: Final = BEHIND + 1 + AHEAD
+_LENGTH: Final = BEHIND + MAX_TRACK + AHEAD  # slots with what windows at either end lie over
+_N_SHARED: Final = 6  # numbers of a slot that are the same for all seats
+_WINDOW: Final = SPAN * (_N_SHARED + 1)
+
+_SHAPES: Final = {row.name: row.shape for row in LAYOUT}
+_ACTION_ROWS: Final = [name for name, shape in _SHAPES.items() if shape == (N_ACTIONS,)]
+_SEAT_ROWS: Final = [
+    name for name, shape in _SHAPES.items() if shape[-1] == MAX_PLAYERS and name != "to_act"
+]
+_MOMENT: Final = slice(0, SLICES["tile_value"].start)  # die, phase, whose turn, the rules
+_TRACK: Final = ("tile_value", "tile_lucky", "tile_action", "guards", "guards_off")
+_KINDS: Final = (FIRST_GUARD, FIRST_OPPONENT)  # pawns before the first, guards, then opponents
 
 
-def make_network(description: Mapping[str, Any]) -> MlpNetwork:
+def _n_each(name: str) -> int:
+    """How many numbers a row has of each seat."""
+    return int(np.prod(_SHAPES[name][:-1]))
+
+
+_N_SEAT: Final = sum(map(_n_each, _SEAT_ROWS))
+_N_REST: Final = _MOMENT.stop + sum(int(np.prod(_SHAPES[name])) for name in _TRACK)
+_N_ACTION: Final = 2 * _WINDOW + len(_ACTION_ROWS) + len(_KINDS) + 1
+
+
+class _Seen(NamedTuple):
+    """What a batch of observations says, in the form that the network reads.
+
+    Attributes:
+        rows: name of each row to float32[B, *shape].
+        shared: float32[B, slots, 6], of each slot: value, lucky, action, guards, finish, pawns.
+        pawns: float32[B, 6, slots], pawns of each seat.
+        slots: int64[B, 6, 3], where the pawns of each seat are, rear first.
+        on_track: bool[B, 6, 3], whether there is such a pawn, not yet home.
+        towers: float32[B x 6, _N_SEAT], what belongs to each seat alone.
+        rest: float32[B, _N_REST], the moment and the track.
+    """
+
+    rows: dict[str, torch.Tensor]
+    shared: torch.Tensor
+    pawns: torch.Tensor
+    slots: torch.Tensor
+    on_track: torch.Tensor
+    towers: torch.Tensor
+    rest: torch.Tensor
+
+
+class ActionNetwork(Network):
+    """Scores each legal action from what it does; weights are shared over pieces and actions.
+
+    Every pawn on its way has a window on the track around it. What it shows, summed over the pawns
+    of a seat, and the tower make the seat; all seats in turn, the track and the moment make the
+    table. An action is scored from its rows of the observation, windows where the piece leaves and
+    lands, the seat that it is about (that of the chosen opponent, or the own one), and the table.
+    The value comes from the table.
+
+    Args:
+        hidden: widths of pawns and seats, of the table, of actions, and of the layers before score
+            and value.
+        activation: `relu` or `tanh`.
+    """
+
+    def __init__(self, hidden: list[int], activation: str = "relu") -> None:
+        super().__init__()
+        seat, table, action, last = hidden
+        gain = 2**0.5
+        self.activation = ACTIVATIONS[activation]()
+        self.pawn = _linear(_WINDOW, seat, gain)
+        self.seat = _linear(seat + _N_SEAT, seat, gain)
+        self.table = _linear(MAX_PLAYERS * seat + _N_REST, table, gain)
+        self.action = _linear(_N_ACTION + seat, action, gain)
+        self.action_at_table = _linear(table, action, gain)
+        self.policy = _tower(action, [last], activation, 1, gain=0.01)
+        self.value = _tower(table, [last], activation, 1, gain=1.0)
+
+    def forward(self, observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """See `Network.forward`; the score of what is not legal is 0."""
+        seen = _see(observations)
+        seats, table = self._table(seen, False)
+        return self._scores(seen, seats, table, False), self.value(table)
+
+    def forward_actor(self, observations: torch.Tensor, *, is_exact: bool = False) -> torch.Tensor:
+        """See `Network.forward_actor`."""
+        seen = _see(observations)
+        return self._scores(seen, *self._table(seen, is_exact), is_exact)
+
+    def forward_critic(self, observations: torch.Tensor) -> torch.Tensor:
+        """See `Network.forward_critic`."""
+        return self.value(self._table(_see(observations), False)[1])
+
+    def _table(self, seen: _Seen, is_exact: bool) -> tuple[torch.Tensor, torch.Tensor]:
+        """Each seat, float32[B x 6, S], and the whole, float32[B, T]."""
+        game, seat, pawn = seen.on_track.nonzero(as_tuple=True)
+        windows = _windows(seen, game, seat, seen.slots[game, seat, pawn])
+        pawns = self.activation(_rows(self.pawn, windows, is_exact))
+        nobody = seen.towers.new_zeros(seen.towers[:, :1].shape).expand(-1, pawns.shape[1])
+        pawns = nobody.index_add(0, game * MAX_PLAYERS + seat, pawns)
+        seats = torch.cat([pawns, seen.towers], 1)
+        seats = self.activation(_rows(self.seat, seats, is_exact))
+        whole = torch.cat([seats.reshape(len(seen.rest), -1), seen.rest], 1)
+        return seats, self.activation(_rows(self.table, whole, is_exact))
+
+    def _scores(
+        self, seen: _Seen, seats: torch.Tensor, table: torch.Tensor, is_exact: bool
+    ) -> torch.Tensor:
+        """Scores of the actions, float32[B, 16]."""
+        legal = seen.rows["legal"]
+        at = game, action = legal.nonzero(as_tuple=True)
+        own = torch.zeros_like(game)
+        kind = torch.bucketize(action, torch.tensor(_KINDS), right=True)
+        whom = (action - FIRST_OPPONENT + 1).clamp(min=0)  # steps to the left
+        what = torch.cat(
+            [
+                _windows(seen, game, own, _slots(seen.rows["from_slot"][at])),
+                _windows(seen, game, own, _slots(seen.rows["to_slot"][at])),
+                torch.stack([seen.rows[name][at] for name in _ACTION_ROWS], 1),
+                nn.functional.one_hot(kind, len(_KINDS) + 1).float(),
+                seats[game * MAX_PLAYERS + whom],
+            ],
+            1,
+        )
+        there = _rows(self.action_at_table, table, is_exact)[game]
+        actions = self.activation(_rows(self.action, what, is_exact) + there)
+        scores = _rows(self.policy, actions, is_exact).squeeze(1)
+        return torch.zeros_like(legal).index_put(at, scores)
+
+
+def _see(observations: torch.Tensor) -> _Seen:
+    rows = {
+        name: observations[:, SLICES[name]].reshape(-1, *shape) for name, shape in _SHAPES.items()
+    }
+    pad = nn.functional.pad
+    pawns = torch.cat([rows["at_start"].unsqueeze(-1), rows["pawns"]], 2)  # from the start on
+    pawns = pad(pawns, (0, MAX_TRACK - 1 - MAX_LAYOUT))
+    behind = (pawns * MAX_PAWNS).cumsum(-1).round()  # so many are there or further back
+    number = torch.arange(MAX_PAWNS).unsqueeze(-1)
+    slots = (behind.unsqueeze(2) <= number).sum(-1)
+    pawns = pad(pawns, (BEHIND, AHEAD))
+
+    track = [pad(rows[name], (1, 1)) for name in ("tile_value", "tile_lucky", "tile_action")]
+    guards = torch.cat([rows["guards_off"][:, :1], pad(rows["guards"], (0, 1))], 1)
+    shared = pad(torch.stack([*track, guards], 1), (BEHIND, AHEAD))
+    finish = torch.arange(_LENGTH) - BEHIND >= _slots(rows["finish"])
+    shared = torch.cat([shared, torch.stack([finish.float(), pawns.sum(1)], 1)], 1)
+    towers = [rows[name].reshape(-1, _n_each(name), MAX_PLAYERS) for name in _SEAT_ROWS]
+    return _Seen(
+        rows,
+        shared.transpose(1, 2).contiguous(),
+        pawns,
+        slots,
+        slots < MAX_TRACK,
+        torch.cat(towers, 1).transpose(1, 2).reshape(-1, _N_SEAT),
+        torch.cat([observations[:, _MOMENT], *(rows[name] for name in _TRACK)], 1),
+    )
+
+
+def _slots(row: torch.Tensor) -> torch.Tensor:
+    """A row of slots / LAST_SLOT as int64."""
+    return (row * LAST_SLOT).round().long()
+
+
+def _windows(
+    seen: _Seen, game: torch.Tensor, seat: torch.Tensor, slot: torch.Tensor
+) -> torch.Tensor:
+    """What is around some slots, seen by some seats: int64[M] each to float32[M, _WINDOW]."""
+    at = slot.unsqueeze(-1) + torch.arange(SPAN)  # slot 0 lies at BEHIND
+    place = (game.unsqueeze(-1) * _LENGTH + at).flatten()
+    shared = seen.shared.reshape(-1, _N_SHARED).index_select(0, place)
+    place = ((game * MAX_PLAYERS + seat).unsqueeze(-1) * _LENGTH + at).flatten()
+    own = seen.pawns.reshape(-1, 1).index_select(0, place)
+    return torch.cat([shared, own], 1).reshape(-1, _WINDOW)
+
+
+NETWORKS: dict[str, type[MlpNetwork] | type[ActionNetwork]] = {
+    "mlp": MlpNetwork,
+    "action": ActionNetwork,
+}
+
+
+def make_network(description: Mapping[str, Any]) -> Network:
     """The network that `{"kind": KIND, ...}` describes, with fresh weights.
 
     Raises:
@@ -87,7 +303,7 @@ def make_network(description: Mapping[str, Any]) -> MlpNetwork:
         raise ValueError(f"unknown network {kind!r}; there are: {', '.join(NETWORKS)}")
     try:
         return NETWORKS[kind](**options)
-    except (TypeError, KeyError) as error:
+    except (TypeError, ValueError, KeyError) as error:
         raise ValueError(f"network {kind!r} cannot be made of {options}: {error}") from None
 
 
@@ -102,9 +318,7 @@ class NetworkAgent(Agent):
             highest.
     """
 
-    def __init__(
-        self, name: str, network: MlpNetwork, seed: int = 0, *, sample: bool = False
-    ) -> None:
+    def __init__(self, name: str, network: Network, seed: int = 0, *, sample: bool = False) -> None:
         super().__init__(name, seed)
         self.network = network
         self._sample = sample
@@ -134,19 +348,14 @@ class NetworkAgent(Agent):
         Raises:
             ValueError: there is a state in which nothing is to decide.
         """
-        n_states = len(states)
-        n_rows = -(-n_states // BLOCK) * BLOCK
-        observations = np.zeros((n_rows, OBS_SIZE), np.float32)
-        masks = np.zeros((n_states, N_ACTIONS), np.bool_)
+        observations = np.zeros((len(states), OBS_SIZE), np.float32)
+        masks = np.zeros((len(states), N_ACTIONS), np.bool_)
         observe_players(states, observations, masks)
         if not masks.any(axis=1).all():
             raise ValueError("there is nothing to decide in one of the states")
         with torch.no_grad():
-            blocks = [
-                self.network.forward_actor(rows)
-                for rows in torch.from_numpy(observations).split(BLOCK)
-            ]
-        return torch.cat(blocks)[:n_states].numpy(), masks
+            scores = self.network.forward_actor(torch.from_numpy(observations), is_exact=True)
+        return scores.numpy(), masks
 
 
 @njit

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from agents import vector_layout
-from agents.networks import MlpNetwork
+from agents.networks import Network
 from agents.onnx_files import INPUT, POLICY, VALUE, VECTOR_HASH, tidy
 from agents.torch_encoder import Encoder
 from thatslife_env.board import MIN_PLAYERS
@@ -33,7 +33,7 @@ class PolicyModel(nn.Module):
             without shaping or discount.
     """
 
-    def __init__(self, network: MlpNetwork, *, with_value: bool) -> None:
+    def __init__(self, network: Network, *, with_value: bool) -> None:
         super().__init__()
         self.encoder = Encoder()
         self.network = network

@@ -11,14 +11,14 @@ from pydantic import ValidationError
 
 from agents.base import AgentError
 from agents.config import NetworkSection
-from agents.networks import MlpNetwork, NetworkAgent, make_network
+from agents.networks import Network, NetworkAgent, make_network
 from agents.saved import POLICY, find, read_description, read_weights, save
 from thatslife_env.observation import LAYOUT_HASH
 from thatslife_env.position import short
 
 
 def save_policy(
-    folder: Path, network: MlpNetwork, description: dict[str, Any], about: dict[str, Any]
+    folder: Path, network: Network, description: dict[str, Any], about: dict[str, Any]
 ) -> None:
     """Write a policy folder, at once, in the place of what was there.
 
@@ -33,7 +33,7 @@ def save_policy(
     save(POLICY, folder, content, weights)
 
 
-def load_policy(folder: Path) -> tuple[MlpNetwork, dict[str, Any]]:
+def load_policy(folder: Path) -> tuple[Network, dict[str, Any]]:
     """Read a policy folder.
 
     Returns:

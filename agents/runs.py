@@ -33,6 +33,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 CHECKPOINTS_KEPT = 2
 WIN_SHARE = "evaluation/win_share/"
+SCORE = "league/score/"
 
 
 class TrainingError(FailedError):
@@ -384,6 +385,32 @@ def plot_curve(metrics: list[dict[str, Any]], config: CommonConfig, path: Path) 
     axes.set_xlabel(config.steps_meaning)
     axes.set_ylabel(f"win share of one seat of {' or '.join(map(str, counts))}")
     axes.legend(loc="lower right")
+    FigureCanvasAgg(figure).print_png(path)
+
+
+def plot_league(metrics: list[dict[str, Any]], path: Path) -> None:
+    """Draw the learner's score against each member of its league by steps into a PNG file."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    axes = figure.add_subplot()
+    members = {key: None for line in metrics for key in line if key.startswith(SCORE)}
+    for number, key in enumerate(members):
+        lines = [line for line in metrics if key in line]
+        axes.plot(
+            [line["step"] for line in lines],
+            [line[key] for line in lines],
+            color=COLORS[number % len(COLORS)],
+            linestyle=("-", "--", "-.", ":")[number // len(COLORS) % 4],
+            label=key.removeprefix(SCORE),
+        )
+    axes.axhline(0.5, color="#999999", linewidth=1)
+    axes.set_ylim(0, 1)
+    axes.set_xlabel("decisions of the learner")
+    axes.set_ylabel("share of the wins of the two")
+    if members:
+        axes.legend(loc="lower right", fontsize="x-small", ncols=1 + len(members) // 12)
     FigureCanvasAgg(figure).print_png(path)
 
 

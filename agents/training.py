@@ -5,7 +5,6 @@ progress, snapshots, random states, counters. A run that is stopped and resumed 
 one that was not.
 """
 
-import re
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -21,11 +20,9 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import KVWriter, Logger, TensorBoardOutputFormat
 from torch import nn
 
-import agents
-from agents import runs
-from agents.base import Agent
-from agents.config import SELF, SNAPSHOTS, PpoConfig
-from agents.networks import MlpNetwork, NetworkAgent, make_network
+from agents.config import SNAPSHOTS, PpoConfig
+from agents.league import SNAPSHOT, League, load_network, network_weights
+from agents.networks import Network, NetworkAgent, make_network
 from agents.policy import save_policy
 from agents.runs import (
     Arrays,
@@ -42,19 +39,17 @@ from agents.runs import (
     load_optimizer,
     optimizer_arrays,
     plot_curve,
-    read_arrays,
+    plot_league,
     read_metrics,
     require_fit,
 )
 from agents.sb3_env import ThatsLifeVecEnv
-from thatslife_env.baselines import BASELINES
 from thatslife_env.board import STATE
 from thatslife_env.games import FIRST_OUTSIDE, GAME, LEARNER
 from thatslife_env.observation import LAYOUT_HASH
 from thatslife_env.position import is_whole
 
-CHECKPOINT_FORMAT = 1
-SNAPSHOT = re.compile(r"snapshot-\d+")
+CHECKPOINT_FORMAT = 2
 
 
 class NetworkPolicy(MaskableActorCriticPolicy):
@@ -79,104 +74,12 @@ class NetworkPolicy(MaskableActorCriticPolicy):
         )
 
     @property
-    def network(self) -> MlpNetwork:
+    def network(self) -> Network:
         """What is trained and saved."""
         return self.mlp_extractor
 
 
-# The games and who plays in them --------------------------------------------------------------
-
-
-class Opponents:
-    """Who the learner plays against, by the weights of the config.
-
-    Each outside opponent (the learner itself, a snapshot, a searching agent) has a name, and a
-    number in the order in which they came; the number stays with it in the games and in
-    checkpoints.
-
-    Args:
-        config: of the run.
-        learner: the network that learns.
-        folder: where snapshots are kept.
-    """
-
-    def __init__(self, config: PpoConfig, learner: MlpNetwork, folder: Path) -> None:
-        self.config = config
-        self._learner = learner
-        self._folder = folder
-        self.roster: list[str] = []
-        self._players: dict[str, Any] = {}
-        for spec in self.fixed_roster:
-            self._enlist(spec)
-
-    @property
-    def fixed_roster(self) -> list[str]:
-        """The opponents that the config names, but for the compiled ones."""
-        compiled = (*BASELINES, SNAPSHOTS)
-        return [spec for spec in self.config.opponents if spec not in compiled]
-
-    @property
-    def snapshots(self) -> list[str]:
-        """Names of the snapshots in use, the latest last."""
-        names = [name for name in self.roster if name.startswith("snapshot-")]
-        return names[-self.config.snapshots.keep :]
-
-    def add_snapshot(self, step: int) -> None:
-        """Freeze the learner as it is."""
-        name = f"snapshot-{step:09d}"
-        if name not in self.roster:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            runs.write_arrays(self._folder / f"{name}.safetensors", _weights(self._learner))
-            self._enlist(name)
-
-    def restore(self, roster: list[str]) -> None:
-        """Take up the numbering of a checkpoint.
-
-        Raises:
-            UsageError: a snapshot cannot be read; nothing has changed then.
-        """
-        players = {name: self._players.get(name) or self._player(name) for name in roster}
-        self.roster, self._players = list(roster), players
-
-    def _enlist(self, name: str) -> None:
-        self._players[name] = self._player(name)
-        self.roster.append(name)
-
-    def _player(self, name: str) -> Any:
-        agent: Agent
-        if name == SELF:
-            agent = NetworkAgent(name, self._learner, sample=True)
-        elif name.startswith("snapshot-"):
-            network = make_network(self.config.network.model_dump())
-            _load_weights(network, read_arrays(self._folder / f"{name}.safetensors"))
-            agent = NetworkAgent(name, network.eval(), sample=True)
-        else:
-            agent = agents.make(name)
-        return agent.choose
-
-    def weights(self) -> dict[Any, float]:
-        """Opponents as `SeatGames.set_opponents` takes them.
-
-        The weight of the snapshots is shared among them; while there are none it goes to the
-        learner itself.
-        """
-        weights: dict[Any, float] = defaultdict(float)
-        for spec, weight in self.config.opponents.items():
-            if spec != SNAPSHOTS:
-                weights[self._players.get(spec, spec)] += weight
-            elif self.snapshots:
-                for name in self.snapshots:
-                    weights[self._players[name]] += weight / len(self.snapshots)
-            else:
-                if SELF not in self._players:
-                    self._enlist(SELF)
-                weights[self._players[SELF]] += weight
-        return dict(weights)
-
-    def enter(self, env: ThatsLifeVecEnv) -> None:
-        """Let games that begin from now on draw their opponents from `weights`."""
-        env.play.enlist([self._players[name] for name in self.roster])
-        env.play.set_opponents(self.weights())
+# The games and the learner ------------------------------------------------------------------------
 
 
 def make_env(config: PpoConfig) -> ThatsLifeVecEnv:
@@ -218,14 +121,6 @@ def make_model(config: PpoConfig, env: ThatsLifeVecEnv) -> MaskablePPO:
 # Files ------------------------------------------------------------------------------------------
 
 
-def _weights(network: MlpNetwork) -> dict[str, npt.NDArray[Any]]:
-    return {name: tensor.numpy().copy() for name, tensor in network.state_dict().items()}
-
-
-def _load_weights(network: MlpNetwork, arrays: dict[str, npt.NDArray[Any]]) -> None:
-    network.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
-
-
 class Checkpoints:
     """All of a run at one moment, in folders that are whole or not there.
 
@@ -237,12 +132,12 @@ class Checkpoints:
         names = ("weights", "optimizer", "games", "chance")
         self._folder = CheckpointFolder(folder, _versions(), names)
 
-    def save(self, model: MaskablePPO, env: ThatsLifeVecEnv, opponents: Opponents) -> None:
+    def save(self, model: MaskablePPO, env: ThatsLifeVecEnv, league: League) -> None:
         """Write one between two updates, then drop the oldest."""
         # SB3 draws from NumPy's global generator
         _, words, position, has_gauss, gauss = np.random.get_state(legacy=True)  # noqa: NPY002
         arrays: dict[str, Arrays] = {
-            "weights": _weights(model.policy.network),
+            "weights": network_weights(model.policy.network),
             "optimizer": optimizer_arrays(model.policy.optimizer),
             "games": _game_arrays(model, env),
             "chance": {"torch": torch.get_rng_state().numpy(), "numpy": np.asarray(words)},
@@ -250,12 +145,12 @@ class Checkpoints:
         state = {
             "num_timesteps": model.num_timesteps,
             "n_updates": model._n_updates,
-            "roster": opponents.roster,
+            "league": league.state(),
             "numpy": [int(position), int(has_gauss), float(gauss)],
         }
         self._folder.save(model.num_timesteps, arrays, state)
 
-    def load(self, model: MaskablePPO, env: ThatsLifeVecEnv, opponents: Opponents) -> bool:
+    def load(self, model: MaskablePPO, env: ThatsLifeVecEnv, league: League) -> bool:
         """Put a fresh model, its games and opponents where the latest checkpoint was.
 
         Returns:
@@ -264,9 +159,7 @@ class Checkpoints:
         Raises:
             UsageError: see `CheckpointFolder.load`.
         """
-        return self._folder.load(
-            lambda state, arrays: _restore(state, arrays, model, env, opponents)
-        )
+        return self._folder.load(lambda state, arrays: _restore(state, arrays, model, env, league))
 
 
 def _versions() -> dict[str, Any]:
@@ -290,7 +183,7 @@ def _restore(
     arrays: dict[str, dict[str, Any]],
     model: MaskablePPO,
     env: ThatsLifeVecEnv,
-    opponents: Opponents,
+    league: League,
 ) -> None:
     """Check a checkpoint as a whole, then put everything where it was.
 
@@ -299,31 +192,26 @@ def _restore(
         UsageError: a snapshot cannot be read; nothing has changed then.
     """
     network, optimizer = model.policy.network, model.policy.optimizer
-    n_steps, n_updates, roster = (state[key] for key in ("num_timesteps", "n_updates", "roster"))
+    n_steps, n_updates = state["num_timesteps"], state["n_updates"]
     position, has_gauss, gauss = state["numpy"]
-    most = opponents.config.total_steps + env.num_envs * model.n_steps
+    most = league.config.total_steps + env.num_envs * model.n_steps
     require_fit(is_whole(n_steps, 0, most) and is_whole(n_updates, 0, 2**63 - 1), "counters")
-    require_fit(
-        isinstance(roster, list) and all(isinstance(name, str) for name in roster), "roster"
-    )
-    known = (*opponents.fixed_roster, SELF)
-    require_fit(all(name in known or SNAPSHOT.fullmatch(name) for name in roster), "roster")
-    require_fit(set(opponents.fixed_roster) <= set(roster), "roster")
+    league.check(state["league"])
     require_fit(is_whole(position, 0, 624) and is_whole(has_gauss, 0, 1), "numpy")
     require_fit(isinstance(gauss, float) and np.isfinite(gauss), "numpy")
     chance = {"torch": torch.get_rng_state().numpy(), "numpy": np.zeros(624, np.uint32)}
     check_arrays("chance", arrays["chance"], chance)
-    check_arrays("weights", arrays["weights"], _weights(network))
+    check_arrays("weights", arrays["weights"], network_weights(network))
     moments = adam_arrays(network) if n_updates else {}
     check_arrays("optimizer", arrays["optimizer"], moments)
     model._last_obs = env.reset()
     model._last_episode_starts = np.ones(env.num_envs, np.bool_)
     check_arrays("games", arrays["games"], _game_arrays(model, env))
-    _check_games(arrays["games"], env, len(roster))
-    opponents.restore(roster)
+    _check_games(arrays["games"], env, len(state["league"]["roster"]))
+    league.restore(state["league"])
 
-    opponents.enter(env)
-    _load_weights(network, arrays["weights"])
+    league.enter(env)
+    load_network(network, arrays["weights"])
     load_optimizer(optimizer, arrays["optimizer"])
     for name, array in _game_arrays(model, env).items():
         array[:] = arrays["games"][name]
@@ -383,7 +271,7 @@ class Run(BaseCallback):
         folder: of the run.
         config: of the run.
         env: its games.
-        opponents: of the learner.
+        league: of the learner.
         progress: called with the number of steps done since the last call.
     """
 
@@ -392,14 +280,14 @@ class Run(BaseCallback):
         folder: Path,
         config: PpoConfig,
         env: ThatsLifeVecEnv,
-        opponents: Opponents,
+        league: League,
         progress: Callable[[int], None] = lambda n_steps: None,
     ) -> None:
         super().__init__()
         self.folder = folder
         self.config = config
         self.env = env
-        self.opponents = opponents
+        self.league = league
         self.checkpoints = Checkpoints(folder / "checkpoints")
         self.stop_asked = False
         self.stopped_at: int | None = None
@@ -431,7 +319,7 @@ class Run(BaseCallback):
         self._between_updates()
         if self.stop_asked:
             self.stopped_at = self.num_timesteps
-            self.checkpoints.save(self.model, self.env, self.opponents)
+            self.checkpoints.save(self.model, self.env, self.league)
 
     def _on_step(self) -> bool:
         for info in self.locals["infos"]:
@@ -443,7 +331,7 @@ class Run(BaseCallback):
         if self.stopped_at is not None:
             return
         self._between_updates()
-        self.checkpoints.save(self.model, self.env, self.opponents)
+        self.checkpoints.save(self.model, self.env, self.league)
         if self.stop_asked:
             self.stopped_at = self.num_timesteps
 
@@ -451,18 +339,9 @@ class Run(BaseCallback):
         """Note the learner's win share against each opponent in a finished game."""
         self._games["return"].append(info["episode"]["r"])
         self._games["decisions"].append(info["episode"]["l"])
-        share = float(info["game"]["win_share"][info["seat"]])
-        for number in {int(number) for number in info["lineup"][: info["game"]["players"]]}:
-            if number >= 0:
-                self._games[f"win_share/{self.name_of(number)}"].append(share)
-
-    def name_of(self, number: int) -> str:
-        """The name of an opponent by its number in the games."""
-        opponent: Any = self.env.play.opponent(number)
-        if isinstance(opponent, str):
-            return opponent
-        name = opponent.__self__.name  # a bound Agent.choose
-        return SNAPSHOTS if name.startswith("snapshot-") else str(name)
+        for name, share in self.league.count(info["game"], info["seat"], info["lineup"]).items():
+            kind = SNAPSHOTS if SNAPSHOT.fullmatch(name) else name
+            self._games[f"win_share/{kind}"].append(share)
 
     def _between_updates(self) -> None:
         before, now = self._last_step, self.num_timesteps
@@ -474,8 +353,8 @@ class Run(BaseCallback):
         self._record(now - before)
 
         if SNAPSHOTS in self.config.opponents and is_due(self.config.snapshots.every, before, now):
-            self.opponents.add_snapshot(now)
-            self.opponents.enter(self.env)
+            self.league.add_snapshot(now)
+        self.league.enter(self.env)
         evaluates = (
             is_due(self.config.evaluation.every, before, now) or now >= self.config.total_steps
         )
@@ -485,14 +364,17 @@ class Run(BaseCallback):
         if evaluates:
             metrics = read_metrics(self.folder / "metrics.jsonl")
             plot_curve(metrics, self.config, self.folder / "curve.png")
+            plot_league(metrics, self.folder / "league.png")
         if is_due(self.config.checkpoint_every, before, now):
-            self.checkpoints.save(self.model, self.env, self.opponents)
+            self.checkpoints.save(self.model, self.env, self.league)
 
     def _record(self, n_steps: int) -> None:
         """Note the games that ended since the last update, and the speed."""
         for name, values in self._games.items():
             self.logger.record(f"games/{name}", np.mean(values))
         self._games.clear()
+        for name, value in self.league.metrics().items():
+            self.logger.record(name, value)
         now = time.monotonic()
         self.logger.record("time/steps_per_second", n_steps / (now - self._last_time))
         self._last_time = now
@@ -528,10 +410,10 @@ class PpoTraining:
         self._config = config
         env = make_env(config)
         self._model = make_model(config, env)
-        opponents = Opponents(config, self._model.policy.network, folder / "snapshots")
-        self._run = Run(folder, config, env, opponents)
-        if not (resume and self._run.checkpoints.load(self._model, env, opponents)):
-            opponents.enter(env)
+        league = League(config, self._model.policy.network, folder / "snapshots")
+        self._run = Run(folder, config, env, league)
+        if not (resume and self._run.checkpoints.load(self._model, env, league)):
+            league.enter(env)
         metrics = folder / "metrics.jsonl"
         file = MetricsFile(metrics, last_segment(metrics) + 1 if resume else 0)
         tensorboard = TensorBoardOutputFormat(str(folder / "tensorboard"))

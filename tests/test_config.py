@@ -76,10 +76,13 @@ def test_the_defaults_are_a_config(load):
 
 
 def test_a_file_holds_only_differences(load):
-    config = load("ppo: {n_envs: 64}\nnetwork:\n  hidden: [8, 9]\n")
+    config = load("ppo: {n_envs: 64}\nnetwork:\n  hidden: [8, 9, 7, 6]\n")
     assert config.ppo.n_envs == 64
     assert config.ppo.n_steps == PpoConfig().ppo.n_steps
-    assert config.network.hidden == [8, 9]
+    assert config.network.hidden == [8, 9, 7, 6]
+    assert config.network.kind == "action"
+    assert load("network: {kind: mlp}").network.hidden == [256, 256]
+    assert load("network: {kind: action}").network.hidden == [48, 128, 96, 48]
 
 
 @pytest.mark.parametrize(
@@ -219,6 +222,7 @@ def test_a_config_does_not_change():
         ("game: {ruleset: {preset: [basic]}}", 1, ["game", "basic"]),
         ("reward: {terminal: wim}", 1, ["reward.terminal", "'wim'", "win, margin, rank"]),
         ("reward: {shaping: -1}", 1, ["reward.shaping"]),
+        ("network: {hidden: [64, 64]}", 1, ["network", "hidden", "`action`", "4 widths"]),
         ("network: {kind: gru}", 1, ["network.kind", "'mlp'"]),
         ("network: {activation: gelu}", 1, ["network.activation", "'relu'", "'tanh'"]),
         ("network: {hidden: []}", 1, ["network.hidden", "at least 1"]),
@@ -353,7 +357,8 @@ BASE = "total_steps: 100\nppo: {n_envs: 64, n_steps: 64}\n"
         ("ppo.n_envs=128", lambda c: (c.ppo.n_envs, c.ppo.n_steps), (128, 64)),
         ("ppo.learning_rate=3e-4", lambda c: c.ppo.learning_rate, 0.0003),
         ("reward.terminal=rank", lambda c: c.reward.terminal, "rank"),
-        ("network.hidden=[3, 4]", lambda c: c.network.hidden, [3, 4]),
+        ("network.hidden=[3, 4, 5, 6]", lambda c: c.network.hidden, [3, 4, 5, 6]),
+        ("network.kind=mlp", lambda c: c.network.hidden, [256, 256]),
         ("game.ruleset=full", lambda c: c.game.settings()[0].ruleset.guards, True),
         ("game.ruleset={layout: [1, 2]}", lambda c: c.game.settings()[0].ruleset.layout, (1, 2)),
         ("game.ruleset.scoring=expert", lambda c: c.game.settings()[0].ruleset.scoring, "expert"),

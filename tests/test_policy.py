@@ -88,6 +88,7 @@ def random_keys(n: int, seed: int) -> np.ndarray:
         DESCRIPTION,
         {"kind": "mlp", "hidden": [5], "activation": "tanh"},
         {"kind": "mlp", "hidden": [3, 4, 5, 6], "activation": "relu"},
+        {"kind": "action", "hidden": [3, 4, 5, 6], "activation": "tanh"},
     ],
 )
 def test_a_policy_comes_back_bit_for_bit(tmp_path, description, states):
@@ -388,6 +389,7 @@ def test_a_missing_key_is_refused(folder, key):
         ),
         {"kind": "mlp"},
         {"kind": "mlp", "hidden": [24, 12], "dropout": 0.5},
+        {"kind": "action", "hidden": [24, 12], "activation": "relu"},
         {"kind": "mlp", "hidden": [24, 12], "self": 1},
         {"hidden": [24, 12]},
     ],
@@ -538,7 +540,7 @@ def test_a_policy_plays_the_same_whatever_the_threads(folder):
 def model():
     config = PpoConfig.model_validate(
         {
-            "network": {"hidden": [32, 16]},
+            "network": {"kind": "mlp", "hidden": [32, 16]},
             "ppo": {"n_envs": 4, "n_steps": 4, "batch_size": 8},
         }
     )

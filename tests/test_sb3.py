@@ -22,9 +22,10 @@ from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 
 import agents
 from agents.config import PpoConfig
+from agents.league import League
 from agents.networks import NetworkAgent, make_network
 from agents.sb3_env import ThatsLifeVecEnv
-from agents.training import Opponents, Run, make_env, make_model
+from agents.training import Run, make_env, make_model
 from thatslife_env import IllegalMoveError, Position, Ruleset
 from thatslife_env.baselines import decision_key
 from thatslife_env.games import SeatGames
@@ -469,7 +470,7 @@ SELF_PLAY = {
     "total_steps": 1536,
     "opponents": {"self": 0.4, "snapshots": 0.4, "random": 0.2},
     "snapshots": {"every": 256, "keep": 2},
-    "network": {"hidden": [16]},
+    "network": {"kind": "mlp", "hidden": [16]},
     "ppo": {"n_envs": 16, "n_steps": 16, "batch_size": 64},
     "evaluation": {"every": 10**6, "deals": 2, "final_games": 2},
     "checkpoint_every": 10**6,
@@ -482,57 +483,36 @@ def test_snapshots_are_frozen_and_the_learner_as_opponent_is_not(tmp_path):
     config = PpoConfig.model_validate(SELF_PLAY)
     env = make_env(config)
     model = make_model(config, env)
-    opponents = Opponents(config, model.policy.network, tmp_path / "snapshots")
-    opponents.enter(env)
+    league = League(config, model.policy.network, tmp_path / "snapshots")
+    league.enter(env)
     entered: dict[str, str] = {}
     learner: list[str] = []
 
     def network_of(name: str) -> torch.nn.Module:
-        return opponents._players[name].__self__.network
+        return league._players[name].__self__.network
 
     class Watch(Run):
         def _on_rollout_end(self) -> None:
             super()._on_rollout_end()
             learner.append(weights_hash(model.policy.network))
             assert network_of("self") is model.policy.network
-            for name in opponents.roster:
+            for name in league.roster:
                 if name.startswith("snapshot-"):
                     network = network_of(name)
                     assert entered.setdefault(name, weights_hash(network)) == weights_hash(network)
                     assert not network.training
 
-    model.learn(config.total_steps, Watch(tmp_path, config, env, opponents))
+    model.learn(config.total_steps, Watch(tmp_path, config, env, league))
     assert len(set(learner)) == 6  # the learner goes on learning
     assert len(entered) == 5
     assert len(set(entered.values())) == 5
     # each is the learner as it was when the snapshot was made, after so many updates
     assert [entered[f"snapshot-{256 * k:09d}"] for k in range(1, 6)] == learner[1:]
-    assert opponents.snapshots == ["snapshot-000001280", "snapshot-000001536"]
+    assert league.snapshots == ["snapshot-000001280", "snapshot-000001536"]
     for name, digest in entered.items():
         network = make_network(config.network.model_dump())
         network.load_state_dict(load_file(tmp_path / "snapshots" / f"{name}.safetensors"))
         assert weights_hash(network) == digest
-
-
-def test_weights_of_opponents_are_those_of_the_config(tmp_path):
-    """What snapshots weigh is shared among the latest; while there are none, the learner has it."""
-    config = PpoConfig.model_validate(SELF_PLAY)
-    opponents = Opponents(config, make_network(config.network.model_dump()), tmp_path)
-
-    def named() -> dict[str, float]:
-        return {
-            who if isinstance(who, str) else who.__self__.name: weight
-            for who, weight in opponents.weights().items()
-        }
-
-    assert named() == pytest.approx({"self": 0.8, "random": 0.2})
-    opponents.add_snapshot(256)
-    assert named() == pytest.approx({"self": 0.4, "random": 0.2, "snapshot-000000256": 0.4})
-    for step in (512, 768):
-        opponents.add_snapshot(step)
-    assert named() == pytest.approx(
-        {"self": 0.4, "random": 0.2, "snapshot-000000512": 0.2, "snapshot-000000768": 0.2}
-    )
 
 
 def test_opponents_are_drawn_by_their_weights_and_not_by_seat():

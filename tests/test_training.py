@@ -28,6 +28,7 @@ from agents import runs, tournament, training
 from agents.cli import run
 from agents.config import PpoConfig, load_config
 from agents.files import locked
+from agents.league import League
 from agents.networks import NetworkAgent, make_network
 from agents.policy import load_policy
 from agents.runs import TrainingError, last_segment, read_metrics, win_shares
@@ -51,7 +52,7 @@ UPDATE = 256  # steps between two updates
 SMALLER = [  # than the smoke config: six updates
     "total_steps=1536",
     "snapshots={every: 256, keep: 2}",
-    "network={hidden: [16]}",
+    "network={kind: mlp, hidden: [16]}",
     "ppo={n_envs: 16, n_steps: 16, batch_size: 64}",
     "evaluation={every: 512, deals: 20, final_games: 8}",
     "checkpoint_every=512",
@@ -155,7 +156,7 @@ def test_a_run_folder_holds_what_design_says(finished):
     design |= {"results.json"}
     found = {path.name for path in finished.iterdir()}
     assert found >= design
-    assert found <= design | {"results.png", "snapshots"}  # no leftovers
+    assert found == design | {"results.png", "league.png", "snapshots"}  # no leftovers
     assert sorted(path.name for path in (finished / "policy").iterdir()) == [
         "policy.json",
         "weights.safetensors",
@@ -660,8 +661,8 @@ def test_a_checkpoint_keeps_all_of_a_run(finished):
     config = load_config(finished / "config.yaml")
     env = training.make_env(config)
     model = make_model(config, env)
-    opponents = training.Opponents(config, model.policy.network, finished / "snapshots")
-    Checkpoints(finished / "checkpoints").load(model, env, opponents)
+    league = League(config, model.policy.network, finished / "snapshots")
+    Checkpoints(finished / "checkpoints").load(model, env, league)
     last = finished / "checkpoints" / "step-000000001536"
     assert model.num_timesteps == 1536
     assert model._n_updates == 6 * config.ppo.n_epochs
@@ -671,8 +672,10 @@ def test_a_checkpoint_keeps_all_of_a_run(finished):
     games = load_file(last / "games.safetensors")
     assert env.play.states.tobytes() == games["states"].tobytes()
     assert env.play.games.tobytes() == games["games"].tobytes()
-    names = [opponents.roster[number - 2] for number in np.unique(env.play.lineups) if number >= 2]
+    names = [league.roster[number - 2] for number in np.unique(env.play.lineups) if number >= 2]
     assert set(names) <= {"self", *(f"snapshot-{256 * k:09d}" for k in range(1, 7))}
+    assert {tally.score for tally in league.tallies.values()} - {0.5}
+    assert league.state() == json.loads((last / "state.json").read_text())["league"]
     chance = load_file(last / "chance.safetensors")
     assert torch.get_rng_state().numpy().tobytes() == chance["torch"].tobytes()
     assert np.random.get_state()[1].tobytes() == chance["numpy"].tobytes()  # noqa: NPY002
@@ -911,7 +914,7 @@ BOARD = {"players": 2, "pawns": 3, "layout": [-8, 7] * 4, "action_tiles": False}
 LEARNING = {
     "game": {"ruleset": BOARD},
     "total_steps": 20_000,
-    "network": {"hidden": [64]},
+    "network": {"kind": "mlp", "hidden": [64]},
     "ppo": {
         "n_envs": 64,
         "n_steps": 16,
@@ -972,12 +975,12 @@ def test_self_play_with_all_opponents_learns(tmp_path):
     )
     env = training.make_env(config)
     model = make_model(config, env)
-    opponents = training.Opponents(config, model.policy.network, tmp_path / "snapshots")
-    opponents.enter(env)
+    league = League(config, model.policy.network, tmp_path / "snapshots")
+    league.enter(env)
     learner = NetworkAgent("learner", model.policy.network)
     before = win_shares(learner, "random", config, 500).mean()
-    model.learn(config.total_steps, Run(tmp_path, config, env, opponents))
-    assert len(opponents.snapshots) == 3
+    model.learn(config.total_steps, Run(tmp_path, config, env, league))
+    assert len(league.snapshots) == 3
     after = win_shares(learner, "random", config, 1000).mean()
     assert after > 0.62
     assert after - before > 0.1
@@ -1059,10 +1062,16 @@ def edit_state(folder: Path, **changes) -> None:
         {"num_timesteps": "x"},
         {"num_timesteps": 512.5},
         {"n_updates": None},
-        {"roster": [5]},
-        {"roster": []},
-        {"roster": ["self", "snapshot-000000256", "human"]},  # nobody the config names
-        {"roster": ["self", "snapshot-/../../else"]},
+        {"league": {"roster": [5], "tallies": {}}},
+        {"league": {"roster": [], "tallies": {}}},
+        # nobody the config names
+        {"league": {"roster": ["self", "snapshot-000000256", "human"], "tallies": {}}},
+        {"league": {"roster": ["self", "snapshot-/../../else"], "tallies": {}}},
+        {"league": {"roster": ["self"], "tallies": {"greedy": [1.0]}}},
+        {"league": {"roster": ["self"], "tallies": {"self": [-1.0, 2.0]}}},
+        {"league": {"roster": ["self"], "tallies": {"self": [0.0, 0.0]}}},
+        {"league": {"roster": ["self"], "tallies": {"nobody": [1.0, 1.0]}}},
+        {"league": ["self"]},
     ],
     ids=str,
 )
