@@ -207,11 +207,13 @@ class ActionNetwork(Network):
         game, seat, pawn = seen.on_track.nonzero(as_tuple=True)
         windows = _windows(seen, game, seat, seen.slots[game, seat, pawn])
         pawns = self.activation(_rows(self.pawn, windows, is_exact))
-        nobody = seen.towers.new_zeros(seen.towers[:, :1].shape).expand(-1, pawns.shape[1])
-        pawns = nobody.index_add(0, game * MAX_PLAYERS + seat, pawns)
+        place = (game * MAX_PLAYERS + seat).unsqueeze(1).expand(-1, pawns.shape[1])
+        nobody = torch.zeros_like(seen.towers[:, :1]).repeat(1, pawns.shape[1])
+        pawns = nobody.scatter_add(0, place, pawns)
         seats = torch.cat([pawns, seen.towers], 1)
         seats = self.activation(_rows(self.seat, seats, is_exact))
-        whole = torch.cat([seats.reshape(len(seen.rest), -1), seen.rest], 1)
+        together = seats.reshape(-1, MAX_PLAYERS * seats.shape[1])
+        whole = torch.cat([together, seen.rest], 1)
         return seats, self.activation(_rows(self.table, whole, is_exact))
 
     def _scores(

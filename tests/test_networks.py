@@ -1,11 +1,14 @@
 """The network made for the game: what it may depend on, and what it must not."""
 
 import numpy as np
+import onnxruntime
 import pytest
 import torch
 
 import agents
 from agents.networks import AHEAD, BEHIND, ActionNetwork, NetworkAgent, make_network
+from agents.onnx_models import PolicyModel, to_onnx
+from agents.vector_layout import vectors_of
 from thatslife_env import PRESETS, Position, Ruleset
 from thatslife_env.games import observe_players
 from thatslife_env.observation import OBS_SIZE, observe
@@ -140,6 +143,26 @@ def test_gradients_reach_all_weights(network, states):
         assert weights.grad is not None, name
         assert weights.grad.abs().sum() > 0, name
     network.zero_grad()
+
+
+def test_its_model_in_onnx_gives_the_same_in_every_batch(network, states):
+    """The whole graph, from positions; where nothing is to decide too."""
+    idle = Position.deal(Ruleset.preset("full", players=5), 3).state
+    states = np.concatenate([states, idle])
+    observations, masks = seen(states)
+    with torch.no_grad():
+        scores, _ = network(observations)
+    legal = np.where(masks, scores.numpy().astype(np.float64), -np.inf)
+    session = onnxruntime.InferenceSession(to_onnx(PolicyModel(network, with_value=True)))
+    policy, value = session.run(None, {"position": vectors_of(states)})
+    weights = np.exp(legal[:-1] - legal[:-1].max(axis=1, keepdims=True))
+    np.testing.assert_allclose(policy[:-1], weights / weights.sum(1, keepdims=True), atol=1e-5)
+    assert not policy[-1].any()
+    assert np.isfinite(value).all()
+    for size in (1, 2, 7, 64):
+        part, shares = session.run(None, {"position": vectors_of(states[-size:])})
+        np.testing.assert_allclose(part, policy[-size:], atol=1e-5)
+        np.testing.assert_allclose(shares, value[-size:], atol=1e-5)
 
 
 @pytest.mark.parametrize("hidden", [[], [4], [4, 4, 4], [4] * 5])
