@@ -7,13 +7,14 @@ READY := $(VENV)/ready
 MODULES := node_modules/.package-lock.json
 PORT ?= 8000
 
-.PHONY: help setup test test-slow test-js test-web check demo bench web web-ready screenshots clean
+.PHONY: help setup test test-slow test-js test-web check demo bench web web-ready web-models screenshots clean
 
 help:
 	@echo "make demo       set up from nothing, train, evaluate, export; shows what it did"
 	@echo "make test       set up from nothing, then every check"
 	@echo "make test-slow  the long forms of the tests"
 	@echo "make web        prepare the page and serve it on localhost (needs Node.js; PORT=8000)"
+	@echo "make web-models  the built-in players, exported for the page; make web does it too"
 	@echo "make test-js    the rules of the page, in JavaScript, against those in Python"
 	@echo "make test-web   the page in headless Chromium"
 	@echo "make screenshots  the pictures of the page in docs/images"
@@ -53,7 +54,14 @@ $(MODULES): package.json package-lock.json
 	npm ci --ignore-scripts --no-audit --no-fund
 	touch $@
 
-web-ready: $(MODULES)
+# The players that come with agents/builtin, exported anew when they or what exports them has changed.
+BUNDLES := $(patsubst agents/builtin/%,web/models/%/manifest.json,$(wildcard agents/builtin/*))
+$(BUNDLES): web/models/%/manifest.json: $(wildcard agents/*.py agents/bundle/* agents/builtin/*/*) | setup
+	$(RUN) -m agents.export builtin/$* --out web/models/$*
+
+web-models: $(BUNDLES)
+
+web-ready: $(MODULES) web-models
 	node web/tools/prepare.js
 
 web: web-ready

@@ -1,14 +1,16 @@
-"""Put a trained player into a folder that frontends can use: `python -m agents.export`.
+"""Put trained players into a folder that frontends can use: `python -m agents.export`.
 
-python -m agents.export RUN --out DIR
+python -m agents.export RUN [RUN] --out DIR
 
-RUN is a run folder, a policy folder or `builtin/NAME`. What is in the bundle says docs/export.md.
+RUN is a run folder, the folder of a policy or value, or `builtin/NAME`: a policy becomes
+policy.onnx, a value (of a TD player) value.onnx. What is in the bundle says docs/export.md.
 """
 
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -36,12 +38,21 @@ ABOUT_VALUE: Final = """
 `value` is what the network expects at decisions (`move`, `give`, `steal`); in `roll` and `over` it
 is a guess.
 """
+OUTLINES: Final = {
+    "policy.onnx": "the position in, the probability of each action out",
+    "value.onnx": "the position in, the expected win share of every seat out",
+}
 
 
 def main() -> None:
     """Read the arguments and write the bundle."""
     parser = Parser(prog="python -m agents.export", description=__doc__)
-    parser.add_argument("run", metavar="RUN", help="a run, a policy folder, or builtin/NAME")
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        metavar="RUN",
+        help="a run, the folder of a policy or value, or builtin/NAME; at most one of each kind",
+    )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the bundle")
     parser.add_argument(
         "--no-value", action="store_true", help="leave out the expected win share of policy.onnx"
@@ -51,7 +62,7 @@ def main() -> None:
     require("torch", "safetensors", "pydantic", "yaml", extra="train")
     require("onnx", "onnxruntime", extra="export")
     check_out(arguments.out)
-    export_policy(arguments.run, arguments.out, with_value=not arguments.no_value)
+    export(arguments.runs, arguments.out, with_value=not arguments.no_value)
     sizes = ", ".join(
         f"{file.name} {file.stat().st_size / 1e6:.2f} MB" for file in arguments.out.glob("*.onnx")
     )
@@ -71,55 +82,135 @@ def check_out(out: Path) -> None:
         raise UsageError(f"--out: {out} is no folder")
 
 
-def export_policy(path: str, out: Path, *, with_value: bool = True) -> None:
-    """Write the bundle of a policy, at once, in the place of what was there.
+@dataclass(frozen=True)
+class Part:
+    """A model of a bundle.
+
+    Attributes:
+        file: its name there.
+        model: the torch module; `outputs` names what it gives, `max_players` says for how many
+            players at most.
+        about: what its description says of its training.
+    """
+
+    file: str
+    model: Any
+    about: dict[str, Any]
+
+
+def export(paths: Sequence[str], out: Path, *, with_value: bool = True) -> None:
+    """Write the bundle of a policy, of a value, or of one of each, in the place of what was there.
 
     Args:
-        path: a run folder, a policy folder or `builtin/NAME`.
+        paths: run folders, folders of policies or values, `builtin/NAME`.
         out: the folder.
-        with_value: whether the model tells the expected win share, too.
+        with_value: whether policy.onnx tells the expected win share, too.
 
     Raises:
-        AgentError: there is no such policy, or it is damaged.
-        UsageError: its value is no win share; the message says why.
-        FailedError: the model in the bundle is not equal to the policy.
+        AgentError: there is no such policy or value, or it is damaged.
+        UsageError: there are two of a kind, or the policy's value is no win share; the message says
+            why.
+        FailedError: a model in the bundle is not equal to what it came from.
     """
-    from agents.onnx_files import MODEL, describe
-    from agents.onnx_models import PolicyModel, to_onnx
-    from agents.policy import find_policy, load_policy
+    from agents.saved import POLICY, VALUE, find_any
 
-    network, content = load_policy(find_policy(path))
-    about = content.get("about")
-    about = about if isinstance(about, dict) else {}
+    found: dict[str, tuple[str, Path]] = {}
+    for path in paths:
+        for kind, folder in find_any(path).items():
+            if kind.name in found:
+                raise UsageError(f"a bundle has one {kind.name}: {found[kind.name][0]} or {path}")
+            found[kind.name] = path, folder
+    parts = []
+    if POLICY.name in found:
+        parts.append(policy_part(*found[POLICY.name], with_value=with_value))
+    if VALUE.name in found:
+        parts.append(value_part(found[VALUE.name][1]))
+    write_bundle(name_of(paths[0]), parts, out)
+
+
+def policy_part(path: str, folder: Path, *, with_value: bool) -> Part:
+    """The model of a policy; `path` is how the user called the folder, for messages."""
+    from agents.onnx_files import MODEL
+    from agents.onnx_models import PolicyModel
+    from agents.policy import load_policy
+
+    network, content = load_policy(folder)
+    about = about_of(content)
     if with_value:
         reason = why_no_win_share(about)
         if reason:
             raise UsageError(
                 f"{path}: its value is no win share: {reason}; --no-value leaves it out"
             )
-    model = PolicyModel(network, with_value=with_value)
-    file = to_onnx(model)
-    lines = list(conformance(model, file, sample_positions(N_LINES)))
+    return Part(MODEL, PolicyModel(network, with_value=with_value), about)
+
+
+def value_part(folder: Path) -> Part:
+    """The model of a value."""
+    from agents.afterstate import load_value
+    from agents.onnx_files import VALUE_MODEL
+    from agents.onnx_models import ValueModel
+
+    network, content = load_value(folder)
+    return Part(VALUE_MODEL, ValueModel(network), about_of(content))
+
+
+def about_of(content: dict[str, Any]) -> dict[str, Any]:
+    """What a description says of the training, {} if nothing."""
+    about = content.get("about")
+    return about if isinstance(about, dict) else {}
+
+
+def write_bundle(name: str, parts: Sequence[Part], out: Path) -> None:
+    """Write a bundle, at once, in the place of what was there.
+
+    Args:
+        name: how people call it.
+        parts: its models; what is said of the first one's training is said of the bundle.
+        out: the folder.
+
+    Raises:
+        UsageError: what is said of the training makes no sense.
+        FailedError: a file does not give what its model gives.
+    """
+    from agents.onnx_files import describe
+    from agents.onnx_models import to_onnx
+
+    facts = {part.file: trained(part.about) for part in parts}
+    files = {part.file: to_onnx(part.model) for part in parts}
+    max_players = {part.file: part.model.max_players for part in parts}
+    positions = list(sample_positions(N_LINES, max(max_players.values())))
+    lines = conformance(parts, files, positions)
     written = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
     manifest = {
         "format": FORMAT,
-        "name": name_of(path),
+        "name": name,
         "versions": versions(),
-        "trained": trained(about),
-        "models": {MODEL: {"sha256": _sha256(file), "bytes": len(file), **describe(file)}},
+        "trained": facts[parts[0].file],
+        "models": {
+            file: {
+                "sha256": _sha256(content),
+                "bytes": len(content),
+                "trained": facts[file],
+                "max_players": max_players[file],
+                **describe(content),
+            }
+            for file, content in files.items()
+        },
         "vector": vector_layout.description(),
         "actions": action_meanings(),
         "conformance": {"lines": len(lines), "sha256": _sha256(written.encode())},
     }
     out.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(out) as part:
-        part.mkdir()
-        (part / MODEL).write_bytes(file)
-        (part / CONFORMANCE).write_text(written, encoding="utf-8")
-        (part / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
-        for name in ENCODERS:
-            (part / name).write_text(encoder(name), encoding="utf-8")
-        (part / README).write_text(readme(manifest), encoding="utf-8")
+    with replacing(out) as folder:
+        folder.mkdir()
+        for file, content in files.items():
+            (folder / file).write_bytes(content)
+        (folder / CONFORMANCE).write_text(written, encoding="utf-8")
+        (folder / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+        for encoder_name in ENCODERS:
+            (folder / encoder_name).write_text(encoder(encoder_name), encoding="utf-8")
+        (folder / README).write_text(readme(manifest), encoding="utf-8")
 
 
 def name_of(path: str) -> str:
@@ -127,7 +218,7 @@ def name_of(path: str) -> str:
     if path.startswith("builtin/"):
         return path
     folder = Path(path).resolve()
-    return folder.parent.name if folder.name == "policy" else folder.name
+    return folder.parent.name if folder.name in ("policy", "value") else folder.name
 
 
 def why_no_win_share(about: dict[str, Any]) -> str | None:
@@ -168,6 +259,7 @@ def versions() -> dict[str, Any]:
     import onnx
     import torch
 
+    from agents.afterstate import FEATURES_HASH
     from agents.onnx_models import OPSET
 
     return {
@@ -176,6 +268,7 @@ def versions() -> dict[str, Any]:
         "onnx": onnx.__version__,
         "opset": OPSET,
         "observation": LAYOUT_HASH,
+        "features": FEATURES_HASH,
     }
 
 
@@ -195,28 +288,53 @@ def encoder(name: str) -> str:
 
 def readme(manifest: dict[str, Any]) -> str:
     """The page for authors of frontends."""
-    tensors = [
-        f"| {way} `{tensor['name']}` | {tensor['dtype']}[{', '.join(map(str, tensor['shape']))}] "
-        f"| {tensor['meaning']} |"
-        for model in manifest["models"].values()
-        for way, kind in (("in", "inputs"), ("out", "outputs"))
-        for tensor in model[kind]
-    ]
-    has_value = any("`value`" in line for line in tensors)
-    rulesets = [
-        ", ".join(f"{key} {json.dumps(value)}" for key, value in ruleset.items())
-        for ruleset in manifest["trained"]["rulesets"]
+    models: dict[str, Any] = manifest["models"]
+    sections = [
+        _template(
+            f"{file.removesuffix('.onnx')}.md",
+            TRAINED=_rulesets(model["trained"]),
+            TENSORS=_tensors(model),
+            ACTIONS=action_table(),
+            VALUE=ABOUT_VALUE if len(model["outputs"]) > 1 else "",
+            PLAYERS=_players(model["max_players"]),
+        ).strip()
+        for file, model in models.items()
     ]
     return _template(
         README,
         NAME=manifest["name"],
+        MODELS="\n".join(f"| `{file}` | {OUTLINES[file]} |" for file in models),
+        SECTIONS="\n\n".join(sections),
         LINES=f"{manifest['conformance']['lines']:,}",
-        TRAINED="; ".join(rulesets) or "what its policy.json does not say",
-        TENSORS="\n".join(tensors).replace("[batch", "[B"),
-        ACTIONS=action_table(),
-        VALUE=ABOUT_VALUE if has_value else "",
         VECTOR_TABLE=vector_layout.vector_table(),
     )
+
+
+def _rulesets(facts: dict[str, Any]) -> str:
+    """What a model was trained on, in words; rulesets that differ in players alone are one."""
+    counts: dict[str, list[str]] = {}
+    for ruleset in facts["rulesets"]:
+        others = [
+            f"{key} {json.dumps(value)}" for key, value in ruleset.items() if key != "players"
+        ]
+        counts.setdefault(", ".join(others), []).append(str(ruleset["players"]))
+    lines = [f"{' or '.join(players)} players, {others}" for others, players in counts.items()]
+    return "; ".join(lines) or "what its description does not say"
+
+
+def _players(most: int) -> str:
+    return str(most) if most == MIN_PLAYERS else f"{MIN_PLAYERS} to {most}"
+
+
+def _tensors(model: dict[str, Any]) -> str:
+    """A row of a table for each input and output."""
+    rows = [
+        f"| {way} `{tensor['name']}` | {tensor['dtype']}[{', '.join(map(str, tensor['shape']))}] "
+        f"| {tensor['meaning']} |"
+        for way, kind in (("in", "inputs"), ("out", "outputs"))
+        for tensor in model[kind]
+    ]
+    return "\n".join(rows).replace("[batch", "[B")
 
 
 def _template(name: str, **parts: str) -> str:
@@ -235,14 +353,14 @@ def _sha256(content: bytes) -> str:
 WANTED_PHASES: Final = ("move", "give", "roll", "move", "steal", "move", "over", "move")
 
 
-def sample_positions(n_positions: int) -> Iterator[Position]:
+def sample_positions(n_positions: int, max_players: int = MAX_PLAYERS) -> Iterator[Position]:
     """Positions of random games of every preset and number of players, of all phases.
 
     Of each game five are taken: one for each of the wanted phases, in turn, where the game had it.
     """
     rulesets = [
         Ruleset.preset(preset, players=players)
-        for players in range(MIN_PLAYERS, MAX_PLAYERS + 1)
+        for players in range(MIN_PLAYERS, max_players + 1)
         for preset in PRESETS
     ]
     taken = 0
@@ -272,8 +390,10 @@ def _random_game(ruleset: Ruleset, seed: int) -> list[Position]:
     return positions
 
 
-def conformance(model: Any, file: bytes, positions: Iterator[Position]) -> Iterator[dict[str, Any]]:
-    """What a port has to come to, line by line; the file is checked against the model by it.
+def conformance(
+    parts: Sequence[Part], files: dict[str, bytes], positions: Sequence[Position]
+) -> list[dict[str, Any]]:
+    """What a port has to come to, line by line; the files are checked against the models by it.
 
     Raises:
         FailedError: onnxruntime gives something else than torch or the rules.
@@ -283,27 +403,27 @@ def conformance(model: Any, file: bytes, positions: Iterator[Position]) -> Itera
 
     from agents.onnx_files import INPUT, POLICY
 
-    asked = list(positions)
-    states = np.concatenate([position.state for position in asked])
-    vectors = vector_layout.vectors_of(states)
-    with torch.no_grad():
-        outputs = model(torch.from_numpy(vectors))
-    expected = {name: out.numpy() for name, out in zip(model.outputs, outputs, strict=True)}
-    found = onnxruntime.InferenceSession(file).run(list(model.outputs), {INPUT: vectors})
-    for name, out in zip(model.outputs, found, strict=True):
-        if not np.allclose(out, expected[name], rtol=0, atol=TOLERANCE):
-            raise FailedError(f"{name}: onnxruntime does not give what torch gives")
-    for index, position in enumerate(asked):
+    vectors = vector_layout.vectors_of(np.concatenate([position.state for position in positions]))
+    expected: dict[str, npt.NDArray[np.float32]] = {}
+    for part in parts:
+        with torch.no_grad():
+            outputs = part.model(torch.from_numpy(vectors))
+        session = onnxruntime.InferenceSession(files[part.file])
+        found = session.run(list(part.model.outputs), {INPUT: vectors})
+        for name, wanted, given in zip(part.model.outputs, outputs, found, strict=True):
+            expected[name] = wanted.numpy()
+            if not np.allclose(given, expected[name], rtol=0, atol=TOLERANCE):
+                raise FailedError(f"{part.file}: {name} from onnxruntime is not that from torch")
+    lines = []
+    for index, position in enumerate(positions):
         legal = position.legal_actions()
         mask = [int(action in legal) for action in range(N_ACTIONS)]
-        if (expected[POLICY][index] > 0).tolist() != [bool(bit) for bit in mask]:
+        line = {"position": position.to_json(), "vector": vectors[index].tolist(), "mask": mask}
+        line |= {name: _rounded(numbers[index]) for name, numbers in expected.items()}
+        if POLICY in line and [share > 0 for share in line[POLICY]] != list(map(bool, mask)):
             raise FailedError(f"{POLICY}: not the legal actions of {position!r}")
-        yield {
-            "position": position.to_json(),
-            "vector": vectors[index].tolist(),
-            "mask": mask,
-            **{name: _rounded(out[index]) for name, out in expected.items()},
-        }
+        lines.append(line)
+    return lines
 
 
 def _rounded(numbers: npt.NDArray[np.float32]) -> Any:

@@ -5,13 +5,16 @@ from typing import Any, Final
 import onnx
 
 MODEL, VALUE_MODEL = "policy.onnx", "value.onnx"
-INPUT, POLICY, VALUE = "position", "policy", "value"
-VECTOR_HASH: Final = "vector_hash"  # key of the hash of the vector's layout in a model's metadata
+INPUT, POLICY, VALUE, WIN_SHARES = "position", "policy", "value", "win_shares"
+
+# Keys of a model's metadata: hash of the vector's layout, most players that it can judge
+VECTOR_HASH, MAX_PLAYERS_KEY = "vector_hash", "max_players"
 
 MEANINGS: Final[dict[str, str]] = {
     INPUT: "positions as vectors, in any phase",
     POLICY: "probability of each action; 0 where it is not legal, all 0 where nothing is to decide",
     VALUE: "expected win share, 0 to 1, of the seat `player`",
+    WIN_SHARES: "expected win share, 0 to 1, of every seat; 0 for seats that there are not",
 }
 
 _DTYPES = {onnx.TensorProto.INT32: "int32", onnx.TensorProto.FLOAT: "float32"}
@@ -34,6 +37,11 @@ def describe(content: bytes) -> dict[str, list[dict[str, Any]]]:
         ]
         for kind, values in (("inputs", graph.input), ("outputs", graph.output))
     }
+
+
+def outputs_of(content: bytes) -> list[str]:
+    """Names of the outputs of an ONNX file."""
+    return [output.name for output in onnx.load_from_string(content).graph.output]
 
 
 def tidy(proto: onnx.ModelProto, metadata: dict[str, str]) -> bytes:

@@ -8,15 +8,27 @@ import io
 import warnings
 from typing import Any, Final
 
+import numpy as np
 import onnx
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from agents import vector_layout
+from agents.afterstate import ValueNetwork
 from agents.networks import Network
-from agents.onnx_files import INPUT, POLICY, VALUE, VECTOR_HASH, tidy
-from agents.torch_encoder import Encoder
-from thatslife_env.board import MIN_PLAYERS
+from agents.onnx_files import (
+    INPUT,
+    MAX_PLAYERS_KEY,
+    POLICY,
+    VALUE,
+    VECTOR_HASH,
+    WIN_SHARES,
+    tidy,
+)
+from agents.torch_encoder import Array, Encoder, row_of
+from agents.torch_features import Features
+from thatslife_env.board import MAX_PLAYERS, MIN_PLAYERS, OVER
 
 OPSET: Final = 18
 
@@ -32,6 +44,8 @@ class PolicyModel(nn.Module):
         with_value: whether the value is given, too: that of a network that was rewarded with `win`,
             without shaping or discount.
     """
+
+    max_players = MAX_PLAYERS
 
     def __init__(self, network: Network, *, with_value: bool) -> None:
         super().__init__()
@@ -56,7 +70,69 @@ class PolicyModel(nn.Module):
         return policy, shares.clamp(0, 1).squeeze(1)
 
 
-def to_onnx(model: PolicyModel) -> bytes:
+class ValueModel(nn.Module):
+    """What `value.onnx` works out: what `agents.afterstate.write_shares` does.
+
+    Args:
+        network: of a TD player.
+
+    Attributes:
+        max_players: the largest number of players that the network knows.
+    """
+
+    outputs = (WIN_SHARES,)
+    row_of: Tensor
+    seats: Tensor
+
+    def __init__(self, network: ValueNetwork) -> None:
+        super().__init__()
+        self.max_players = network.players
+        self.features = Features()
+        layers: list[nn.Module] = []
+        for weights, biases in zip(network.weights, network.biases, strict=True):
+            layer = nn.Linear(*weights.shape)
+            with torch.no_grad():
+                layer.weight.copy_(torch.from_numpy(weights.T))
+                layer.bias.copy_(torch.from_numpy(biases))
+            layers += [layer, nn.ReLU()]
+        self.network = nn.Sequential(*layers[:-1])
+        self._n_inputs = len(network.weights[0])
+        self.register_buffer("row_of", torch.from_numpy(row_of()), persistent=False)
+        self.register_buffer("seats", torch.from_numpy(_seats()), persistent=False)
+
+    def forward(self, position: Tensor) -> tuple[Tensor]:
+        """Expected win shares by the seats' own numbers, float32[B, 6].
+
+        Absent seats are 0; all are, where there are more players than the network knows.
+
+        Args:
+            position: int32[B, SIZE], as `vector_layout` says; not checked.
+        """
+        features, standings, present = self.features(position)
+        scores = self.network(features[:, : self._n_inputs])
+        expected = torch.softmax(torch.where(present, scores, _NEVER), 1)
+        best = torch.where(present, standings, _NEVER).amax(1, keepdim=True)
+        won = (standings == best).float() * present
+        is_over = position[:, vector_layout.SLICES["phase"]] == OVER
+        shares = torch.where(is_over, won / won.sum(1, keepdim=True), expected) * present
+        if self.max_players < MAX_PLAYERS:
+            players = position[:, vector_layout.SLICES["players"]]
+            shares = shares * (players <= self.max_players)
+        row = (position.float() @ self.row_of).long().squeeze(1)
+        return (torch.gather(shares, 1, functional.embedding(row, self.seats)),)
+
+
+def _seats() -> Array:
+    """Relative number of each seat, by players and seat to act: int64[7 * 6, 6]."""
+    out = np.tile(np.arange(MAX_PLAYERS), ((MAX_PLAYERS + 1) * MAX_PLAYERS, 1))
+    for players in range(MIN_PLAYERS, MAX_PLAYERS + 1):
+        for player in range(players):
+            seats = np.arange(players)
+            out[players * MAX_PLAYERS + player, :players] = (seats - player) % players
+    return out
+
+
+def to_onnx(model: PolicyModel | ValueModel) -> bytes:
     """The content of an ONNX file for a model.
 
     Torch's older exporter is used: its newer one gives the same operations, but takes ten seconds
@@ -84,4 +160,5 @@ def to_onnx(model: PolicyModel) -> bytes:
         shape = described.type.tensor_type.shape.dim
         for axis, size in zip(shape[1:], output.shape[1:], strict=True):
             axis.dim_value = size  # the exporter does not always find it out
-    return tidy(proto, {VECTOR_HASH: vector_layout.HASH})
+    metadata = {VECTOR_HASH: vector_layout.HASH, MAX_PLAYERS_KEY: str(model.max_players)}
+    return tidy(proto, metadata)

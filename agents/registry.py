@@ -101,9 +101,9 @@ def _build_td(name: str, seed: int, path: str) -> Agent:
 
 def _build_onnx(name: str, seed: int, path: str) -> Agent:
     require("onnx", "onnxruntime", extra="export")
-    from agents.onnx_agent import OnnxAgent
+    from agents.onnx_agent import onnx_agent
 
-    return OnnxAgent(name, seed, path)
+    return onnx_agent(name, seed, path)
 
 
 KINDS: dict[str, Kind] = {
@@ -155,7 +155,7 @@ KINDS: dict[str, Kind] = {
     ),
     "onnx": Kind(
         "onnx:PATH",
-        "an exported policy: the folder of a bundle, or its `policy.onnx`",
+        "an exported player: the folder of a bundle, or its `policy.onnx` or `value.onnx`",
         _build_onnx,
         takes_path=True,
     ),

@@ -1,7 +1,7 @@
 """What was learned, as files: a folder of a description in JSON and `weights.safetensors`.
 
 Reading one runs no code of its author: there is no pickle in it, and all that is read is checked.
-Needs the extra `train`.
+Reading and writing need the extra `train`.
 """
 
 import json
@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 from agents.base import AgentError
 from agents.files import replacing, write_json
@@ -57,6 +55,8 @@ def save(kind: SavedKind, folder: Path, content: dict[str, Any], weights: Arrays
         content: of the description, but for the format.
         weights: float32 arrays by name.
     """
+    from safetensors.numpy import save_file
+
     folder.parent.mkdir(parents=True, exist_ok=True)
     with replacing(folder) as part:
         part.mkdir()
@@ -105,6 +105,8 @@ def read_weights(kind: SavedKind, folder: Path, shapes: dict[str, tuple[int, ...
         AgentError: the file is missing or damaged, an array does not fit, or a number is not
             finite; the message names file and reason.
     """
+    from safetensors import SafetensorError, safe_open
+
     file = folder / WEIGHTS
     try:
         with safe_open(file, framework="np") as opened:
@@ -155,6 +157,24 @@ def find(kind: SavedKind, path: str) -> Path:
         f"no {kind.name} at {path!r}: there is no {kind.description} in it or in its folder "
         f"{kind.name}/"
     )
+
+
+def find_any(path: str) -> dict[SavedKind, Path]:
+    """The folders that PATH means, of every kind that there is.
+
+    Raises:
+        AgentError: there is none; the message says for each kind why.
+    """
+    found: dict[SavedKind, Path] = {}
+    reasons = []
+    for kind in KINDS:
+        try:
+            found[kind] = find(kind, path)
+        except AgentError as error:
+            reasons.append(str(error))
+    if not found:
+        raise AgentError("; ".join(reasons))
+    return found
 
 
 def _find_shipped(kind: SavedKind, name: str) -> Path:

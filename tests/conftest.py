@@ -9,7 +9,9 @@ import pytest
 import reference
 
 import agents
+from agents.afterstate import ValueNetwork, features_used, save_value
 from thatslife_env import PRESETS, Ruleset
+from thatslife_env.board import MAX_PLAYERS
 from thatslife_env.vector import VectorGame
 
 NUMBERS = [*range(-10, 0), *range(1, 9)]
@@ -110,12 +112,34 @@ def decisions(n: int) -> np.ndarray:
     return np.concatenate(found)[:n]
 
 
+def played(rulesets: list[tuple[Ruleset, float]], n_games: int, n_steps: int) -> np.ndarray:
+    """Decisions of random games, every step of each."""
+    rng = np.random.default_rng(5)
+    player = agents.make("random")
+    games = VectorGame(n_games, rulesets, seed=6)
+    found = []
+    for _ in range(n_steps):
+        found.append(games.states.copy())
+        games.step(player.act_batch(games.states, rng))
+    return np.concatenate(found)
+
+
+def random_value(players: int) -> ValueNetwork:
+    """The value of a TD player that never learned, for up to so many players."""
+    rng = np.random.default_rng(players)
+    pairs = list(itertools.pairwise([features_used(players), 24, 12, MAX_PLAYERS]))
+    return ValueNetwork(
+        tuple(rng.normal(size=pair).astype(np.float32) / pair[0] ** 0.5 for pair in pairs),
+        tuple(rng.normal(size=n_out).astype(np.float32) for _, n_out in pairs),
+    )
+
+
 @pytest.fixture(scope="session")
 def exported(tmp_path_factory) -> Path:
     """A folder with `policy/`, of a network that never learned, and `bundle/`, exported from it."""
     import torch
 
-    from agents.export import export_policy
+    from agents.export import export
     from agents.networks import make_network
     from agents.policy import save_policy
 
@@ -129,5 +153,21 @@ def exported(tmp_path_factory) -> Path:
     about |= {"reward": "win", "shaping": 0.0, "gamma": 1.0}
     folder = tmp_path_factory.mktemp("exported")
     save_policy(folder / "policy", network, description, about)
-    export_policy(str(folder / "policy"), folder / "bundle")
+    export([str(folder / "policy")], folder / "bundle")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def exported_value(tmp_path_factory, exported) -> Path:
+    """A folder with `value/`, for up to 4 players, and `bundle/`, exported from it.
+
+    And `both/`, of it and the policy of `exported`.
+    """
+    from agents.export import export
+
+    about = {"algorithm": "td", "mix": [{"ruleset": "basic", "players": [2, 3, 4]}], "steps": 9}
+    folder = tmp_path_factory.mktemp("exported_value")
+    save_value(folder / "value", random_value(4), about)
+    export([str(folder / "value")], folder / "bundle")
+    export([str(exported / "policy"), str(folder)], folder / "both")
     return folder

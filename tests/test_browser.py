@@ -1,5 +1,6 @@
 """The page in headless Chromium; the checks are in `tests/web/browser.test.js`."""
 
+import json
 import os
 import random
 import re
@@ -7,7 +8,12 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from thatslife_env import Ruleset
+import numpy as np
+import pytest
+from conftest import decisions
+
+import agents
+from thatslife_env import Position, Ruleset
 from thatslife_env.position import dice
 from thatslife_env.records import Game, save
 
@@ -57,3 +63,28 @@ def run_node(name: str, **settings: str) -> int:
 def test_the_page(tmp_path):
     record(tmp_path / "record.jsonl")
     assert run_node("browser", THATSLIFE_RECORD=str(tmp_path / "record.jsonl")) >= 20
+
+
+def chances(path: Path) -> None:
+    """What the shipped values expect of each action, in positions of random games."""
+    lines = []
+    for name, most in (("2p", 2), ("universal", 6)):
+        td = agents.make(f"td:builtin/{name}")
+        states = decisions(1000)
+        states = states[states["players"] <= most][:60]
+        values = td.evaluate(states, np.zeros(len(states), np.uint64)).values
+        for index, row in enumerate(values):
+            position = Position.from_state(states[index : index + 1]).to_json()
+            line = {"name": name, "position": position, "chances": row[~np.isnan(row)].tolist()}
+            lines.append(json.dumps(line) + "\n")
+    path.write_text("".join(lines), encoding="utf-8")
+
+
+@pytest.mark.speed  # exporting plays too much for uncompiled code
+def test_trained_players(exported_value, tmp_path):
+    chances(tmp_path / "chances.jsonl")
+    bundle = str(exported_value / "both")
+    passed = run_node(
+        "models", THATSLIFE_BUNDLE=bundle, THATSLIFE_CHANCES=str(tmp_path / "chances.jsonl")
+    )
+    assert passed >= 18

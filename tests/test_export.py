@@ -15,9 +15,10 @@ import pytest
 import torch
 from conftest import decisions
 
+import agents
 from agents import vector_layout
 from agents.cli import UsageError
-from agents.export import check_out, export_policy, sample_positions, trained, why_no_win_share
+from agents.export import check_out, export, sample_positions, trained, why_no_win_share
 from agents.onnx_models import PolicyModel, to_onnx
 from agents.policy import load_policy, save_policy
 from agents.vector_layout import SIZE, vectors_of
@@ -30,7 +31,7 @@ pytestmark = pytest.mark.speed  # plays too much for uncompiled code
 
 torch.set_num_threads(1)
 
-FILES = ["README.md", "conformance.jsonl", "encode.js", "encode.py", "manifest.json", "policy.onnx"]
+FILES = ["README.md", "conformance.jsonl", "encode.js", "encode.py", "manifest.json"]
 
 
 @pytest.fixture(scope="module")
@@ -44,15 +45,39 @@ def session(bundle):
     return onnxruntime.InferenceSession((bundle / "policy.onnx").read_bytes())
 
 
+def manifest_of(bundle: Path) -> dict:
+    return json.loads((bundle / "manifest.json").read_text(encoding="utf-8"))
+
+
+def lines_of(bundle: Path) -> list[dict]:
+    text = (bundle / "conformance.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
 @pytest.fixture(scope="module")
 def manifest(bundle) -> dict:
-    return json.loads((bundle / "manifest.json").read_text(encoding="utf-8"))
+    return manifest_of(bundle)
 
 
 @pytest.fixture(scope="module")
 def lines(bundle) -> list[dict]:
-    text = (bundle / "conformance.jsonl").read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.splitlines()]
+    return lines_of(bundle)
+
+
+def shapes_of(file: Path) -> dict[str, tuple]:
+    """Type and shape of each input and output of a model that is one plain file."""
+    model = onnx.load(file, load_external_data=False)
+    assert all(not tensor.external_data for tensor in model.graph.initializer)
+    assert [opset.domain for opset in model.opset_import] == [""]
+    assert model.opset_import[0].version <= 21
+    names = {onnx.TensorProto.FLOAT: "float32", onnx.TensorProto.INT32: "int32"}
+    return {
+        tensor.name: (
+            names[tensor.type.tensor_type.elem_type],
+            *(axis.dim_param or axis.dim_value for axis in tensor.type.tensor_type.shape.dim),
+        )
+        for tensor in (*model.graph.input, *model.graph.output)
+    }
 
 
 def with_about(exported: Path, folder: Path, **about: object) -> Path:
@@ -66,38 +91,43 @@ def with_about(exported: Path, folder: Path, **about: object) -> Path:
 
 
 def test_one_file_of_plain_tensors(bundle):
-    assert sorted(path.name for path in bundle.iterdir()) == FILES
-    model = onnx.load(bundle / "policy.onnx", load_external_data=False)
-    assert all(not tensor.external_data for tensor in model.graph.initializer)
-    assert [opset.domain for opset in model.opset_import] == [""]
-    assert model.opset_import[0].version <= 21
-    tensors = [*model.graph.input, *model.graph.output]
-    shapes = {
-        tensor.name: [
-            axis.dim_param or axis.dim_value for axis in tensor.type.tensor_type.shape.dim
-        ]
-        for tensor in tensors
+    assert sorted(path.name for path in bundle.iterdir()) == [*FILES, "policy.onnx"]
+    assert shapes_of(bundle / "policy.onnx") == {
+        "position": ("int32", "batch", 263),
+        "policy": ("float32", "batch", 16),
+        "value": ("float32", "batch"),
     }
-    assert shapes == {"position": ["batch", 263], "policy": ["batch", 16], "value": ["batch"]}
-    types = {tensor.name: tensor.type.tensor_type.elem_type for tensor in tensors}
-    float32, int32 = onnx.TensorProto.FLOAT, onnx.TensorProto.INT32
-    assert types == {"position": int32, "policy": float32, "value": float32}
 
 
-def test_no_path_of_this_machine_is_in_the_bundle(bundle, exported):
-    for file in bundle.iterdir():
+def test_a_value_is_one_file_of_plain_tensors(exported_value):
+    bundle, both = exported_value / "bundle", exported_value / "both"
+    assert sorted(path.name for path in bundle.iterdir()) == [*FILES, "value.onnx"]
+    assert sorted(path.name for path in both.iterdir()) == [*FILES, "policy.onnx", "value.onnx"]
+    assert (both / "value.onnx").read_bytes() == (bundle / "value.onnx").read_bytes()
+    assert shapes_of(bundle / "value.onnx") == {
+        "position": ("int32", "batch", 263),
+        "win_shares": ("float32", "batch", 6),
+    }
+
+
+def test_no_path_of_this_machine_is_in_the_bundle(exported_value):
+    for file in (exported_value / "both").iterdir():
         content = file.read_bytes()
         assert b".py" not in content or file.suffix != ".onnx"
         assert str(Path(__file__).parent.parent).encode() not in content
 
 
-@pytest.mark.parametrize("size", [1, 2, 7, 64])
-def test_the_batch_has_any_size(session, size):
+@pytest.mark.parametrize("model", ["policy.onnx", "value.onnx"])
+def test_the_batch_has_any_size(exported_value, model):
+    session = onnxruntime.InferenceSession(exported_value / "both" / model)
     vectors = vectors_of(decisions(64))
     whole = session.run(None, {"position": vectors})
-    part = session.run(None, {"position": vectors[:size]})
-    for name, all_rows, rows in zip(("policy", "value"), whole, part, strict=True):
-        np.testing.assert_allclose(rows, all_rows[:size], rtol=0, atol=1e-5, err_msg=name)
+    for size in (1, 2, 7, 64):
+        part = session.run(None, {"position": vectors[:size]})
+        for output, all_rows, rows in zip(session.get_outputs(), whole, part, strict=True):
+            np.testing.assert_allclose(
+                rows, all_rows[:size], rtol=0, atol=1e-5, err_msg=output.name
+            )
 
 
 def test_onnxruntime_gives_what_the_policy_gives(session, exported):
@@ -214,23 +244,93 @@ def test_conformance_is_what_rules_and_model_say(lines, session):
     np.testing.assert_allclose(value, [line["value"] for line in lines], rtol=0, atol=1e-5)
 
 
-def test_the_python_of_the_readme_gives_a_legal_move(bundle, lines, tmp_path):
-    text = (bundle / "README.md").read_text(encoding="utf-8")
-    assert "@" not in text.replace("onnxruntime-web@", "")
-    (program,) = [part.split("```")[0] for part in text.split("```python\n")[1:]]
+def test_the_manifest_covers_a_value(exported_value):
+    bundle, both = exported_value / "bundle", exported_value / "both"
+    mix = [Ruleset(players=players).to_dict() for players in (2, 3, 4)]
+    model = manifest_of(bundle)["models"]["value.onnx"]
+    assert model["max_players"] == 4
+    assert model["trained"]["rulesets"] == mix
+    assert model["trained"]["steps"] == 9
+    assert manifest_of(bundle)["trained"] == model["trained"]
+    assert manifest_of(bundle)["name"] == exported_value.name
+    content = (bundle / "value.onnx").read_bytes()
+    assert (model["bytes"], model["sha256"]) == (len(content), hashlib.sha256(content).hexdigest())
+    assert [tensor["name"] for tensor in model["outputs"]] == ["win_shares"]
+    manifest = manifest_of(both)
+    assert list(manifest["models"]) == ["policy.onnx", "value.onnx"]
+    assert manifest["models"]["value.onnx"] == model
+    assert manifest["models"]["policy.onnx"]["max_players"] == 6
+    assert manifest["trained"] == manifest["models"]["policy.onnx"]["trained"]
+
+
+def test_conformance_covers_a_value(exported_value):
+    """The value alone is asked of as many players as it knows; before a roll it is that of `td`."""
+    td = agents.make(f"td:{exported_value}")
+    for name, players in (("bundle", {2, 3, 4}), ("both", {2, 3, 4, 5, 6})):
+        lines = lines_of(exported_value / name)
+        assert len(lines) == 1000
+        assert {"policy", "value"} <= set(lines[0]) if name == "both" else "policy" not in lines[0]
+        assert {line["position"]["rules"]["players"] for line in lines} == players
+        session = onnxruntime.InferenceSession(exported_value / name / "value.onnx")
+        vectors = np.array([line["vector"] for line in lines], np.int32)
+        shares = np.array([line["win_shares"] for line in lines])
+        np.testing.assert_allclose(session.run(None, {"position": vectors})[0], shares, atol=1e-5)
+        states = np.concatenate([Position.from_json(line["position"]).state for line in lines])
+        known = states["players"] <= 4
+        assert not shares[~known].any()
+        for phase in ("roll", "over"):
+            asked = known & (states["phase"] == PHASE_NAMES.index(phase))
+            assert asked.sum() > 50
+            np.testing.assert_allclose(shares[asked], td.values(states[asked]), rtol=0, atol=1e-5)
+
+
+def programs(readme: str, language: str) -> list[str]:
+    """Those that a README shows."""
+    return [part.split("```")[0] for part in readme.split(f"```{language}\n")[1:]]
+
+
+def run_program(program: str, bundle: Path, folder: Path) -> str:
+    """What a Python program says that knows nothing but the bundle."""
     for file in bundle.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    (tmp_path / "move.py").write_text(program, encoding="utf-8")
+        (folder / file.name).write_bytes(file.read_bytes())
+    (folder / "program.py").write_text(program, encoding="utf-8")
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    done = subprocess.run(
-        [sys.executable, "move.py"],
-        cwd=tmp_path,
+    return subprocess.run(
+        [sys.executable, "program.py"],
+        cwd=folder,
         env=environment,
         capture_output=True,
         text=True,
         check=True,
-    )
-    assert lines[0]["mask"][int(done.stdout)] == 1
+    ).stdout
+
+
+def test_the_python_of_the_readme_gives_a_legal_move_and_win_chances(exported_value, tmp_path):
+    both = exported_value / "both"
+    text = (both / "README.md").read_text(encoding="utf-8")
+    assert "@" not in text.replace("onnxruntime-web@", "")
+    move, chances = programs(text, "python")
+    lines = lines_of(both)
+    assert lines[0]["mask"][int(run_program(move, both, tmp_path))] == 1
+    line = next(line for line in lines if line["position"]["phase"] == "roll")
+    shares = json.loads(run_program(chances, both, tmp_path))
+    np.testing.assert_allclose(shares, line["win_shares"], rtol=0, atol=1e-5)
+
+
+def test_the_readme_tells_of_the_models_that_there_are(exported, exported_value):
+    for folder, models in (
+        (exported / "bundle", ["policy.onnx"]),
+        (exported_value / "bundle", ["value.onnx"]),
+        (exported_value / "both", ["policy.onnx", "value.onnx"]),
+    ):
+        text = (folder / "README.md").read_text(encoding="utf-8")
+        for model in ("policy.onnx", "value.onnx"):
+            assert (f"| `{model}` |" in text) == (model in models)
+            assert (f'readFileSync("{model}")' in text) == (model in models)
+        for language in ("js", "python"):
+            assert len(programs(text, language)) == len(models)
+    assert "It judges games of 2 to 4 players" in text
+    assert "Trained on: 2 or 3 or 4 players, pawns 3, layout" in text
 
 
 def test_encode_py_needs_nothing_else(bundle):
@@ -259,14 +359,14 @@ def test_encode_py_needs_nothing_else(bundle):
 def test_a_value_that_is_no_win_share_is_refused(exported, tmp_path, about, reason):
     folder = with_about(exported, tmp_path / "policy", **about)
     with pytest.raises(UsageError, match=f"its value is no win share: .*{reason}.*--no-value"):
-        export_policy(str(folder), tmp_path / "bundle")
+        export([str(folder)], tmp_path / "bundle")
     assert not (tmp_path / "bundle").exists()
     assert reason in why_no_win_share(about)
 
 
 def test_without_its_value_any_policy_is_exported(exported, tmp_path):
     with_about(exported, tmp_path / "run" / "policy", reward="margin")
-    export_policy(str(tmp_path / "run"), tmp_path / "bundle", with_value=False)
+    export([str(tmp_path / "run")], tmp_path / "bundle", with_value=False)
     manifest = json.loads((tmp_path / "bundle" / "manifest.json").read_text(encoding="utf-8"))
     outputs = manifest["models"]["policy.onnx"]["outputs"]
     assert [tensor["name"] for tensor in outputs] == ["policy"]
@@ -306,7 +406,11 @@ def test_a_bundle_takes_the_place_of_nothing_else(tmp_path, bundle):
     ("arguments", "message"),
     [
         (["nowhere", "--out", "x"], "no policy at 'nowhere'"),
-        (["builtin/nobody", "--out", "x"], "no built-in policy 'nobody'"),
+        (["builtin/nobody", "--out", "x"], "no built-in value 'nobody'"),
+        (
+            ["builtin/2p", "builtin/universal", "--out", "x"],
+            "a bundle has one value: builtin/2p or",
+        ),
         (["nowhere"], "--out"),
     ],
 )

@@ -11,8 +11,11 @@ from conftest import decisions
 
 import agents
 from agents import AgentError
+from agents.afterstate import load_value
 from agents.export import sample_positions
-from agents.onnx_files import VECTOR_HASH, only
+from agents.onnx_files import MAX_PLAYERS_KEY, VECTOR_HASH, only
+from agents.onnx_models import ValueModel, to_onnx
+from agents.saved import VALUE, find
 from agents.tournament import play_tournament
 from thatslife_env import IllegalMoveError, Position, Ruleset
 
@@ -40,19 +43,92 @@ def test_it_plays_what_the_policy_plays(agent, policy):
 
 
 def test_it_evaluates_as_the_policy_does(agent, policy):
-    """The same table, figure for figure, but for names and time."""
-
-    def table(player: agents.Agent, rules: Ruleset) -> list[dict]:
-        opponent = agents.make("greedy")
-        results = play_tournament([player, opponent], rules, "x", games=60, seed=3).to_json()
-        for row in results["agents"]:
-            del row["spec"], row["ms_per_decision"]
-        for row in results["pairs"]:
-            del row["a"], row["b"]
-        return [*results["agents"], *results["pairs"]]
-
     for rules in (Ruleset(), Ruleset.preset("full", players=4)):
         assert table(agent, rules) == table(policy, rules)
+
+
+def table(player: agents.Agent, rules: Ruleset) -> list[dict]:
+    """What an evaluation says, but for names and time."""
+    opponent = agents.make("greedy")
+    results = play_tournament([player, opponent], rules, "x", games=60, seed=3).to_json()
+    for row in results["agents"]:
+        del row["spec"], row["ms_per_decision"]
+    for row in results["pairs"]:
+        del row["a"], row["b"]
+    return [*results["agents"], *results["pairs"]]
+
+
+# A value ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def td() -> agents.Agent:
+    return agents.make("td:builtin/universal")
+
+
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory) -> agents.Agent:
+    """The agent of a folder that holds the model of `td` alone."""
+    folder = tmp_path_factory.mktemp("value")
+    network, _ = load_value(find(VALUE, "builtin/universal"))
+    (folder / "value.onnx").write_bytes(to_onnx(ValueModel(network)))
+    return agents.make(f"onnx:{folder}")
+
+
+def test_a_value_picks_the_move_of_the_player_it_came_from(judge, td):
+    """10,000 decisions; another move only where two are as good."""
+    states = decisions(10_000)
+    keys = np.zeros(len(states), np.uint64)
+    ours, theirs = judge.choose(states, keys), td.choose(states, keys)
+    differ = np.flatnonzero(ours != theirs)
+    assert len(differ) < len(states) / 1000
+    if len(differ):
+        of_actions = td.evaluate(states[differ], keys[differ]).values
+        rows = np.arange(len(differ))
+        worse = of_actions[rows, theirs[differ]] - of_actions[rows, ours[differ]]
+        assert worse.max() < 1e-6
+    few = states[:200]
+    assert np.array_equal(judge.probabilities(few), np.eye(16)[ours[:200]])
+    np.testing.assert_allclose(judge.values(few), td.values(few), rtol=0, atol=1e-5)
+
+
+def test_a_value_evaluates_as_the_player_it_came_from(judge, td):
+    for rules in (Ruleset(), Ruleset.preset("full", players=4)):
+        assert table(judge, rules) == table(td, rules)
+
+
+def test_its_values_are_win_shares_in_every_phase(judge, td):
+    states = np.concatenate([position.state for position in sample_positions(200)])
+    values = judge.values(states)
+    np.testing.assert_allclose(values.sum(axis=1), 1, atol=1e-12)
+    np.testing.assert_allclose(values, td.values(states), rtol=0, atol=1e-5)
+    together = judge.values(states[:20])
+    alone = np.concatenate([judge.values(states[i : i + 1]) for i in range(20)])
+    assert np.array_equal(together, alone)
+
+
+def test_a_policy_is_played_before_a_value(exported, exported_value, policy):
+    both = exported_value / "both"
+    states = decisions(300)
+    states = states[states["players"] <= 4]
+    keys = np.zeros(len(states), np.uint64)
+    assert np.array_equal(
+        agents.make(f"onnx:{both}").choose(states, keys), policy.choose(states, keys)
+    )
+    by_file = agents.make(f"onnx:{both / 'value.onnx'}")
+    td = agents.make(f"td:{exported_value}")
+    assert np.mean(by_file.choose(states, keys) == td.choose(states, keys)) > 0.99
+    assert by_file.knows("values")
+    assert not agents.make(f"onnx:{both}").knows("values")
+
+
+def test_more_players_than_a_value_knows_are_refused(exported_value):
+    agent = agents.make(f"onnx:{exported_value / 'bundle'}")
+    with pytest.raises(AgentError, match="trained for up to 4 players, not 5"):
+        agent.act(Position.deal(Ruleset(players=5), 1).roll(3))
+
+
+# What is refused --------------------------------------------------------------------------------
 
 
 def test_its_moves_do_not_depend_on_the_batch(agent):
@@ -103,18 +179,25 @@ def rename(model: onnx.ModelProto, old: str, new: str) -> None:
         node.output[:] = [new if name == old else name for name in node.output]
 
 
-def set_hash(model: onnx.ModelProto) -> None:
-    (entry,) = [entry for entry in model.metadata_props if entry.key == VECTOR_HASH]
-    entry.value = "0123"
+def set_metadata(key: str, value: str):
+    def change(model: onnx.ModelProto) -> None:
+        (entry,) = [entry for entry in model.metadata_props if entry.key == key]
+        entry.value = value
+
+    return change
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (set_hash, "made for vectors of layout '0123'"),
+        (set_metadata(MAX_PLAYERS_KEY, "7"), "made for at most '7' players, not 2 to 6"),
+        (set_metadata(VECTOR_HASH, "0123"), "made for vectors of layout '0123'"),
         (lambda model: model.ClearField("metadata_props"), "made for vectors of layout None"),
         (lambda model: rename(model, "position", "state"), "takes in and puts out .*'state'"),
-        (lambda model: rename(model, "policy", "probabilities"), "no ONNX model|puts out"),
+        (
+            lambda model: rename(model, "policy", "probabilities"),
+            "it puts out probabilities, value, not policy or",
+        ),
         (lambda model: model.graph.ClearField("node"), "damaged, or no ONNX model"),
     ],
 )

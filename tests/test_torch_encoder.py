@@ -6,16 +6,14 @@ import random
 import numpy as np
 import pytest
 import torch
-from conftest import random_board, random_position
+from conftest import played, random_board, random_position
 
-import agents
 from agents.torch_encoder import SCALES, Encoder
 from agents.vector_layout import vectors_of
 from thatslife_env import PRESETS, Position, Ruleset
 from thatslife_env.board import N_ACTIONS, NOWHERE, OVER, PHASE_NAMES, ROLL
 from thatslife_env.games import observe_players
 from thatslife_env.observation import LAYOUT, OBS_SIZE, SLICES
-from thatslife_env.vector import VectorGame
 
 pytestmark = pytest.mark.speed  # plays too much for uncompiled code
 
@@ -45,18 +43,6 @@ def assert_agree(encoder: Encoder, states: np.ndarray) -> None:
             pytest.fail(f"{row.name}, entry {wrong[0, 1]}, of {Position.from_state(state)!r}")
         assert seen.masks.dtype == torch.float32
         assert np.array_equal(seen.masks.numpy(), masks[: len(chunk)])
-
-
-def played(rulesets: list[tuple[Ruleset, float]], n_games: int, n_steps: int) -> np.ndarray:
-    """Decisions of random games, every step of each."""
-    rng = np.random.default_rng(5)
-    player = agents.make("random")
-    games = VectorGame(n_games, rulesets, seed=6)
-    found = []
-    for _ in range(n_steps):
-        found.append(games.states.copy())
-        games.step(player.act_batch(games.states, rng))
-    return np.concatenate(found)
 
 
 def test_games_of_every_ruleset_and_number_of_players(encoder):

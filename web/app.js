@@ -63,8 +63,8 @@ function begin({ rules, seats, seed }) {
   const players = seats.map(({ kind }) => kind);
   const game = Game.deal(rules, seed, { names, players });
   const play = new PlayView(settings, {
-    canCoach: () => coachFor(rules.players) !== null,
-    coach: (n) => models.open(coachFor(n)),
+    canCoach: () => coachFor(rules) !== null,
+    coach: () => models.open(coachFor(rules)),
     set: (name, value) => keep({ [name]: value }),
     finished: (table) => openSheet(table, play, { rules, seats }),
     replay: (table) => toReplay([Game.fromText(table.game.toText())], play),
@@ -87,11 +87,11 @@ function playerOf(kind) {
   return { then: (told, failed) => models.open(entry).then(make).then(told, failed), catch: (f) => models.open(entry).catch(f) };
 }
 
-/** The bundle that advises in games of so many players, or null. */
-function coachFor(players) {
-  const fit = bundles.filter((bundle) => models.suits(bundle, players));
-  const candidates = fit.length ? fit : bundles;
-  return candidates.find(models.tellsWinShares) ?? candidates[0] ?? null;
+/** The bundle that advises in a game by `rules`, or null; one that tells win chances if there is. */
+function coachFor(rules) {
+  const candidates = models.trainedFor(bundles, rules);
+  const best = candidates.find(({ way }) => way === "value") ?? candidates[0];
+  return best?.entry ?? null;
 }
 
 function toReplay(games, back = null) {

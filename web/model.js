@@ -11,7 +11,7 @@ const POLICY = "policy.onnx";
 const VALUE = "value.onnx";
 const N_ACTIONS = 16;
 const MAX_PLAYERS = 6;
-const BASIC_PLAYERS = 2; // of a ruleset that does not say
+const WAYS = { value: VALUE, policy: POLICY }; // how a bundle may play, and by which model
 
 /** Why a trained player cannot be had: `code` and `values` make the message error.model.CODE. */
 export class ModelError extends Error {
@@ -51,7 +51,7 @@ async function readManifest(name, folder) {
   const bytes = await fetched(new URL("manifest.json", folder), file);
   try {
     const manifest = JSON.parse(new TextDecoder().decode(bytes));
-    const known = Object.keys(manifest.models).filter((file) => [POLICY, VALUE].includes(file));
+    const known = Object.keys(manifest.models).filter((file) => Object.values(WAYS).includes(file));
     if (manifest.format === FORMAT && known.length > 0) return manifest;
   } catch (error) {
     if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error;
@@ -59,17 +59,33 @@ async function readManifest(name, folder) {
   throw new ModelError("manifest", { file });
 }
 
-/** Whether the bundle was trained with this number of players. */
-export function suits({ manifest }, players) {
-  const { rulesets = [], mix = [] } = manifest.trained;
-  return [...rulesets, ...mix].some((ruleset) => [ruleset.players ?? BASIC_PLAYERS].flat().includes(players));
+/**
+ * The trained players for a game by `rules`, each {kind, name, way, entry, knows}, the best first.
+ *
+ * `way` is "value", by win chance, or "policy"; `knows` is 2 if it was trained for this very game, 1
+ * if for so many players, else 0. Of several the one that was trained for fewer games comes first.
+ */
+export function trainedFor(bundles, rules) {
+  const found = bundles.flatMap((entry) =>
+    Object.entries(WAYS)
+      .filter(([, file]) => file in entry.manifest.models)
+      .map(([way, file]) => ({ entry, way, model: entry.manifest.models[file] }))
+      .filter(({ model }) => rules.players <= (model.max_players ?? MAX_PLAYERS)),
+  );
+  const ways = Object.keys(WAYS);
+  return found
+    .map(({ entry, way, model }) => {
+      const { rulesets = [] } = model.trained ?? entry.manifest.trained;
+      return { kind: `${way}:${entry.name}`, name: entry.name, way, entry, knows: knowledge(rulesets, rules), games: rulesets.length };
+    })
+    .sort((a, b) => b.knows - a.knows || ways.indexOf(a.way) - ways.indexOf(b.way) || a.games - b.games);
 }
 
-/** Whether the bundle tells how likely it would play each action. */
-export const tellsPolicy = ({ manifest }) => POLICY in manifest.models;
-
-/** Whether the bundle tells the win chance of every seat. */
-export const tellsWinShares = ({ manifest }) => VALUE in manifest.models;
+function knowledge(rulesets, rules) {
+  const isThis = (ruleset) => Object.keys(rules).every((key) => JSON.stringify(ruleset[key]) === JSON.stringify(rules[key]));
+  if (rulesets.some(isThis)) return 2;
+  return rulesets.some(({ players }) => players === rules.players) ? 1 : 0;
+}
 
 const opened = new Map(); // name of a bundle -> promise of it, ready
 
@@ -91,7 +107,7 @@ async function make({ name, folder, manifest }) {
   });
   encoder.catch(() => {});
   const load = (file) => checked(name, folder, file, manifest.models[file]);
-  const files = Object.keys(manifest.models).filter((file) => [POLICY, VALUE].includes(file));
+  const files = Object.keys(manifest.models).filter((file) => Object.values(WAYS).includes(file));
   const bytes = await Promise.all(files.map(load));
   const ort = await begun;
   const { encode } = await encoder;
@@ -122,11 +138,21 @@ async function make({ name, folder, manifest }) {
       if (shares?.data.length !== positions.length * MAX_PLAYERS) {
         throw new ModelError("output", { file: `${name}/${VALUE}` });
       }
-      return positions.map((_, row) => [...shares.data.slice(row * MAX_PLAYERS, (row + 1) * MAX_PLAYERS)]);
+      return positions.map((_, row) => wholeOf(shares.data.slice(row * MAX_PLAYERS, (row + 1) * MAX_PLAYERS)));
     },
     hasPolicy: POLICY in sessions,
     hasValue: VALUE in sessions,
   };
+}
+
+/**
+ * Win shares with sum 1.
+ *
+ * By that one near 1 becomes as exact as the others' near 0 are: float32 has no more than 1 for it.
+ */
+function wholeOf(shares) {
+  const total = shares.reduce((sum, share) => sum + share, 0);
+  return Array.from(shares, (share) => share / total);
 }
 
 async function fetched(url, file) {

@@ -3,9 +3,10 @@
 import { Board } from "./board.js";
 import { $, download, h, pause, styled } from "./dom.js";
 import { drawDie } from "./figures.js";
-import { FIRST_OPPONENT, legalActions, play, winners } from "./rules.js";
+import { sharesAfter } from "./players.js";
+import { FIRST_OPPONENT, legalActions, winners } from "./rules.js";
 import { Seats } from "./seats.js";
-import { listed, percent, t, tileName } from "./text.js";
+import { listed, percent, t, tileName, trainedName } from "./text.js";
 import { explain, happened, sentence, trackInWords } from "./words.js";
 
 const PACES = { calm: 1, quick: 0.4, instant: 0 };
@@ -22,7 +23,7 @@ export class PlayView {
   #settings;
   #hooks;
 
-  /** `settings` has pace and coach; `hooks` coach() (a promise of a bundle or null), finished, replay, alarm, say. */
+  /** `settings` has pace and coach; `hooks` canCoach(), coach() (a promise of a bundle), finished, replay, alarm, say. */
   constructor(settings, hooks) {
     this.#settings = settings;
     this.#hooks = hooks;
@@ -285,32 +286,33 @@ export class PlayView {
 
   async #advise(position, actions) {
     try {
-      const bundle = await this.#hooks.coach(position.rules.players);
+      const bundle = await this.#hooks.coach();
       const nothing = { probabilities: null, value: null };
       const { probabilities, value } = bundle.hasPolicy ? await bundle.judge(position) : nothing;
-      const after = bundle.hasValue ? await bundle.winShares([position, ...actions.map((action) => play(position, action))]) : null;
+      const after = bundle.hasValue ? await sharesAfter(bundle, position, actions) : null;
       if (this.#table.game.position !== position) return; // meanwhile decided
-      this.#showAdvice(position, actions, probabilities, after);
-      if (after) this.#seats.show(position, this.#table.names, this.#kinds(), { chances: after[0] });
+      const chances = after?.map((shares) => shares[position.player]);
+      this.#showAdvice(actions, probabilities, chances);
+      // what the seats may expect if the best move is played
+      const shares = after?.[chances.indexOf(Math.max(...chances))];
+      if (shares) this.#seats.show(position, this.#table.names, this.#kinds(), { chances: shares });
       if (position.phase !== "move") this.#offerPartners(position, actions);
-      const now = after ? after[0][position.player] : value;
-      if (now !== null) {
-        const line = h("p", { class: "now" }, `${t("coach.heading", { name: bundle.name })} · ${t("coach.now", { share: percent(now) })}`);
-        this.#parts.act.append(line);
-      }
+      const now = shares ? shares[position.player] : value;
+      const heading = t("coach.heading", { name: trainedName(bundle.name) });
+      const words = now === null ? heading : `${heading} · ${t("coach.now", { share: percent(now) })}`;
+      this.#parts.act.append(h("p", { class: "now" }, words));
     } catch (error) {
       this.#hooks.alarm(error, () => this.asks());
     }
   }
 
-  #showAdvice(position, actions, probabilities, after) {
-    const chances = after?.slice(1).map((shares) => shares[position.player]);
+  #showAdvice(actions, probabilities, chances) {
     const rates = chances ?? actions.map((action) => probabilities[action]);
     const highest = Math.max(...rates);
     actions.forEach((action, i) => {
       const place = this.#parts.act.querySelector(`[data-action="${action}"] .advice`);
       const bar = h("span", { class: "likely", "aria-hidden": "true" }, styled(h("span"), { width: `${Math.round(rates[i] * 100)}%` }));
-      const words = chances ? [t("coach.wins", { share: percent(chances[i]) })] : [];
+      const words = chances ? [t("coach.wins", { share: percent(chances[i], 1) })] : [];
       if (probabilities) words.push(t("coach.likely", { share: percent(probabilities[action]) }));
       place.closest("button").classList.toggle("best", rates[i] === highest);
       place.replaceChildren(bar, h("span", {}, words.join(" · ")));

@@ -44,11 +44,25 @@ export const byPolicy = (bundle) => async (position) => {
   return probabilities.indexOf(Math.max(...probabilities));
 };
 
-/** Plays the action after which the bundle sees the highest win chance. */
+/** Plays the action after which the bundle sees the highest win chance, as the agent `td` in Python. */
 export const byValue = (bundle) => async (position) => {
   const actions = legalActions(position);
   if (actions.length === 1) return actions[0];
-  const shares = await bundle.winShares(actions.map((action) => play(position, action)));
-  const own = shares.map((row) => row[position.player]);
+  const own = (await sharesAfter(bundle, position, actions)).map((shares) => shares[position.player]);
   return actions[own.indexOf(Math.max(...own))];
 };
+
+/** The win shares of all seats after each action; where it opens a choice, after the best one. */
+export async function sharesAfter(bundle, position, actions) {
+  const ends = actions.map((action) => turnEnds(position, action));
+  const shares = await bundle.winShares(ends.flat());
+  const better = (best, row) => (row[position.player] > best[position.player] ? row : best);
+  return ends.map(({ length }) => shares.splice(0, length).reduce(better));
+}
+
+/** Where the turn may end after an action: one position, or one for each choice that it opens. */
+function turnEnds(position, action) {
+  const after = play(position, action);
+  const isOpen = after.phase === "give" || after.phase === "steal";
+  return isOpen ? legalActions(after).map((choice) => play(after, choice)) : [after];
+}

@@ -2,9 +2,9 @@
 
 import { h, s } from "./dom.js";
 import { TILE, drawGuard, drawPawn, drawTile, seatBadge } from "./figures.js";
-import { suits, tellsPolicy, tellsWinShares } from "./model.js";
+import { trainedFor } from "./model.js";
 import { LAYOUTS, MAX_PLAYERS, MAX_SEED, MIN_PLAYERS, PRESETS, RulesetError, SCORINGS, preset, ruleset } from "./rules.js";
-import { t } from "./text.js";
+import { t, trainedName } from "./text.js";
 
 const OWN = "own";
 const BASELINES = ["human", "random", "greedy"];
@@ -67,11 +67,12 @@ export class SetupView {
   /** Kinds of player by their key, in words. */
   #kinds() {
     const kinds = new Map(BASELINES.map((kind) => [kind, t(`kind.${kind}`)]));
-    for (const bundle of this.#bundles) {
-      if (tellsWinShares(bundle)) kinds.set(`value:${bundle.name}`, t("kind.value", { name: bundle.name }));
-      if (tellsPolicy(bundle)) kinds.set(`policy:${bundle.name}`, t("kind.policy", { name: bundle.name }));
-    }
+    for (const { kind, name, way } of this.#trained()) kinds.set(kind, t(`kind.${way}`, { name: trainedName(name) }));
     return kinds;
+  }
+
+  #trained() {
+    return trainedFor(this.#bundles, this.#rules());
   }
 
   #kind(seat) {
@@ -81,12 +82,10 @@ export class SetupView {
     return seat === 0 ? "human" : this.#strongest();
   }
 
-  /** The kind that an opponent is at first: the best that is trained for so many players. */
+  /** The kind that an opponent is at first: the best that is trained for the game, or so many players. */
   #strongest() {
-    const fit = this.#bundles.filter((bundle) => suits(bundle, this.#choice.players));
-    const bundle = fit.find(tellsWinShares) ?? fit[0];
-    if (!bundle) return "greedy";
-    return `${tellsWinShares(bundle) ? "value" : "policy"}:${bundle.name}`;
+    const [best] = this.#trained();
+    return best?.knows ? best.kind : "greedy";
   }
 
   #seat(seat) {
@@ -112,8 +111,9 @@ export class SetupView {
   #remarks() {
     if (this.#bundles.length === 0) return h("p", { class: "remark" }, t("setup.nomodels"));
     const kinds = numbers(0, this.#choice.players - 1).map((seat) => this.#kind(seat));
-    const weak = this.#bundles.filter((bundle) => kinds.some((kind) => kind.endsWith(`:${bundle.name}`)) && !suits(bundle, this.#choice.players));
-    return weak.map(({ name }) => h("p", { class: "remark" }, t("setup.untrained", { name })));
+    const weak = this.#trained().filter(({ kind, knows }) => kinds.includes(kind) && knows < 2);
+    const names = new Set(weak.map(({ name }) => trainedName(name)));
+    return [...names].map((name) => h("p", { class: "remark" }, t("setup.untrained", { name })));
   }
 
   // Which game -----------------------------------------------------------------------------------

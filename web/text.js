@@ -52,5 +52,8 @@ export const listed = (words) => list.format(words);
 /** Points with their sign: "−4", "0", "12". */
 export const signed = (points) => (points < 0 ? `−${-points}` : `${points}`);
 
-export const percent = (share) =>
-  new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 0 }).format(share);
+export const percent = (share, places = 0) =>
+  new Intl.NumberFormat(language, { style: "percent", minimumFractionDigits: places, maximumFractionDigits: places }).format(share);
+
+/** A trained player: those that the page ships with have names, others are called as their folder. */
+export const trainedName = (name) => (Object.hasOwn(LANGUAGES.en.messages, `trained.${name}`) ? t(`trained.${name}`) : name);
