@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from agents.arena import Results, play_games
 from agents.base import Agent
-from agents.extras import require
+from agents.plots import COLORS, GREY, new_figure, write_png
 from agents.ratings import ANCHOR, rate
 from thatslife_env import Position, Ruleset
 from thatslife_env.games import stream_seeds
@@ -282,18 +282,14 @@ def plot(results: dict[str, Any], path: Path) -> None:
         results: `Tournament.to_json()`.
         path: of the file.
     """
-    require("matplotlib", extra="train")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     agents = results["agents"]
-    figure = Figure(figsize=(8, 1.2 + 0.5 * len(agents)), layout="constrained")
+    figure = new_figure(8, 1.2 + 0.5 * len(agents))
     axes = figure.add_subplot()
     for row, agent in enumerate(agents):
         low, high = agent["ci95"]
-        axes.plot([low, high], [row, row], color="#0072B2", linewidth=3)
-        axes.plot(agent["win_share"], row, "o", color="#0072B2")
-    axes.axvline(1 / results["players"], color="#999999", linestyle="--", label="fair share")
+        axes.plot([low, high], [row, row], color=COLORS[0], linewidth=3)
+        axes.plot(agent["win_share"], row, "o", color=COLORS[0])
+    axes.axvline(1 / results["players"], color=GREY, linestyle="--", label="fair share")
     axes.set_yticks(range(len(agents)), [agent["spec"] for agent in agents])
     axes.invert_yaxis()
     axes.set_xlim(0, 1)
@@ -302,4 +298,4 @@ def plot(results: dict[str, Any], path: Path) -> None:
         f"{results['ruleset']}, {results['players']} players, {results['games']} games a pair"
     )
     axes.legend(loc="lower right")
-    FigureCanvasAgg(figure).print_png(path)
+    write_png(figure, path)
