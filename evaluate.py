@@ -4,7 +4,6 @@ python evaluate.py --agents greedy random mc:rollouts=30 --ruleset basic,full --
 """
 
 import itertools
-import math
 import os
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from agents.cli import (
 )
 from agents.extras import require
 from agents.files import write_json
-from agents.tournament import games_per_deal, play_tournament, plot, table
+from agents.tournament import games_of, play_tournament, plot, table
 from thatslife_env import PRESETS, Ruleset
 
 RESULTS, PLOT = "results.json", "results.png"
@@ -56,8 +55,7 @@ def main() -> None:
     folders = [_folder(arguments.out, *setting, len(settings)) for setting in settings]
 
     for (name, count), folder in zip(settings, folders, strict=True):
-        n_deals = math.ceil(arguments.games / games_per_deal(count))
-        total = math.comb(len(players), 2) * n_deals * games_per_deal(count)
+        total = games_of(len(players), count, arguments.games)
         with progress_bar(f"{name}, {count} players", total) as progress:
             tournament = play_tournament(
                 players,

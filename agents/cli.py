@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 from agents.base import AgentError
 from agents.extras import MissingExtraError, require
@@ -134,13 +134,32 @@ def output_folder(option: str, folder: Path, files: Sequence[str]) -> None:
             raise UsageError(f"{option}: {folder / name} is a folder")
 
 
+class Advance(Protocol):
+    """What moves a progress bar on."""
+
+    def __call__(self, n_done: int, total: int | None = None, /) -> None:
+        """Count what was done since the last call, of so many, if that has become known."""
+
+
 @contextmanager
-def progress_bar(description: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr with the time left, where that is a terminal; yields what advances it."""
+def progress_bar(description: str, total: int | None = None) -> Iterator[Advance]:
+    """A bar on stderr with the time left, where that is a terminal; yields what advances it.
+
+    Elsewhere nothing is shown; without the extra `train` a line instead of a bar.
+
+    Args:
+        description: what is done.
+        total: of how much, if it is known.
+    """
     if not sys.stderr.isatty():
-        yield lambda n: None
+        yield lambda n_done, total=None: None
         return
-    require("rich", extra="train")
+    try:
+        require("rich", extra="train")
+    except MissingExtraError as error:
+        print(f"{description}, without a progress bar: {error}", file=sys.stderr)
+        yield lambda n_done, total=None: None
+        return
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -160,4 +179,4 @@ def progress_bar(description: str, total: int) -> Iterator[Callable[[int], None]
     )
     with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task(description, total=total)
-        yield lambda n: progress.update(task, advance=n)
+        yield lambda n_done, total=None: progress.update(task, advance=n_done, total=total)

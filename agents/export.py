@@ -8,7 +8,7 @@ RUN is a run folder, a policy folder or `builtin/NAME`. What is in the bundle sa
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents import vector_layout
-from agents.cli import FailedError, Parser, UsageError, run
+from agents.cli import FailedError, Parser, UsageError, progress_bar, run
 from agents.extras import require
 from agents.files import replacing
 from thatslife_env import PRESETS, Position, Ruleset, __version__
@@ -51,7 +51,10 @@ def main() -> None:
     require("torch", "safetensors", "pydantic", "yaml", extra="train")
     require("onnx", "onnxruntime", extra="export")
     check_out(arguments.out)
-    export_policy(arguments.run, arguments.out, with_value=not arguments.no_value)
+    with progress_bar(CONFORMANCE, N_LINES) as progress:
+        export_policy(
+            arguments.run, arguments.out, with_value=not arguments.no_value, progress=progress
+        )
     sizes = ", ".join(
         f"{file.name} {file.stat().st_size / 1e6:.2f} MB" for file in arguments.out.glob("*.onnx")
     )
@@ -71,13 +74,20 @@ def check_out(out: Path) -> None:
         raise UsageError(f"--out: {out} is no folder")
 
 
-def export_policy(path: str, out: Path, *, with_value: bool = True) -> None:
+def export_policy(
+    path: str,
+    out: Path,
+    *,
+    with_value: bool = True,
+    progress: Callable[[int], None] = lambda n_lines: None,
+) -> None:
     """Write the bundle of a policy, at once, in the place of what was there.
 
     Args:
         path: a run folder, a policy folder or `builtin/NAME`.
         out: the folder.
         with_value: whether the model tells the expected win share, too.
+        progress: called with 1 for each of the `N_LINES` positions of the conformance file.
 
     Raises:
         AgentError: there is no such policy, or it is damaged.
@@ -99,7 +109,7 @@ def export_policy(path: str, out: Path, *, with_value: bool = True) -> None:
             )
     model = PolicyModel(network, with_value=with_value)
     file = to_onnx(model)
-    lines = list(conformance(model, file, sample_positions(N_LINES)))
+    lines = list(conformance(model, file, sample_positions(N_LINES, progress)))
     written = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
     manifest = {
         "format": FORMAT,
@@ -235,7 +245,9 @@ def _sha256(content: bytes) -> str:
 WANTED_PHASES: Final = ("move", "give", "roll", "move", "steal", "move", "over", "move")
 
 
-def sample_positions(n_positions: int) -> Iterator[Position]:
+def sample_positions(
+    n_positions: int, progress: Callable[[int], None] = lambda n_done: None
+) -> Iterator[Position]:
     """Positions of random games of every preset and number of players, of all phases.
 
     Of each game five are taken: one for each of the wanted phases, in turn, where the game had it.
@@ -252,6 +264,7 @@ def sample_positions(n_positions: int) -> Iterator[Position]:
         for k in range(min(5, n_positions - taken)):
             phase = WANTED_PHASES[taken % len(WANTED_PHASES)]
             choices = [position for position in game if position.phase == phase] or game
+            progress(1)
             yield choices[int(draw(np.uint64(seed), np.uint64(k), np.uint64(len(choices))))]
             taken += 1
 

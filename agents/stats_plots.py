@@ -11,6 +11,7 @@ from agents.tally import STAGES, WAYS
 
 Json = dict[str, Any]
 
+PROGRESS: Final = "share of the game that is over"
 _BIN: Final = 5  # points and turns that are counted together
 
 
@@ -65,8 +66,9 @@ def _panels(
             panels[row][column].set_title(f"{name}, {count} players", fontsize=10)
             panels[row][column].grid(color="#dddddd", linewidth=0.5)
             panels[row][column].set_axisbelow(True)
+    for panel in panels[-1]:
+        panel.set_xlabel(x_label)
     figure.suptitle(title)
-    figure.supxlabel(x_label, fontsize=10)
     figure.supylabel(y_label, fontsize=10)
     _legend(figure, panels[0][0])
     return figure
@@ -135,11 +137,7 @@ def _lead(summaries: Sequence[Json]) -> Any:
         panel.set_ylim(0, 1)
 
     return _panels(
-        summaries,
-        "What a lead is worth",
-        "share of the game's decisions that are over",
-        "win share of who is ahead by points",
-        draw,
+        summaries, "What a lead in points is worth", PROGRESS, "win share of the leader", draw
     )
 
 
@@ -152,7 +150,7 @@ def _options(summaries: Sequence[Json]) -> Any:
     return _panels(
         summaries,
         "Branching: legal actions of a decision",
-        "share of the game's decisions that are over",
+        PROGRESS,
         "mean number",
         draw,
     )
@@ -170,7 +168,7 @@ def _worth(summaries: Sequence[Json]) -> Any:
     return _panels(
         summaries,
         "Worth of a tile: points that its owner would have less without it",
-        "tile (dashed: its face value)",
+        "tile (dashed: face value)",
         "points",
         draw,
     )

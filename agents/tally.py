@@ -120,6 +120,7 @@ def _tally_all(
     for i in range(len(seeds)):
         begin_deal(states[0], games[0], rulesets[0], seeds[i])
         n_decisions = offsets[i + 1] - offsets[i]
+        out[i]["leader"][:] = NOWHERE
         n_home = 0
         last_leader: Int = NOWHERE
         for number in range(n_decisions):

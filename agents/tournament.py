@@ -5,6 +5,7 @@ each seat that A can take, then, with more than two players, once for each that 
 """
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,6 +118,12 @@ class Tournament:
 def games_per_deal(players: int) -> int:
     """Games of a pair on one deal: one for each seat of A, and of B where they differ."""
     return 2 if players == 2 else 2 * players
+
+
+def games_of(n_agents: int, players: int, games: int) -> int:
+    """Games of a whole tournament, with `games` of each pair rounded up to whole deals."""
+    per_deal = games_per_deal(players)
+    return math.comb(n_agents, 2) * -(-games // per_deal) * per_deal
 
 
 def play_tournament(

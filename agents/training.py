@@ -451,6 +451,7 @@ class Run(BaseCallback):
         """Note the learner's win share against each opponent in a finished game."""
         self._games["return"].append(info["episode"]["r"])
         self._games["decisions"].append(info["episode"]["l"])
+        self._games["length"].append(int(info["game"]["decisions"]))
         share = float(info["game"]["win_share"][info["seat"]])
         for number in {int(number) for number in info["lineup"][: info["game"]["players"]]}:
             if number >= 0:
