@@ -4,18 +4,25 @@ python evaluate.py --agents greedy random mc:rollouts=30 --ruleset basic,full --
 """
 
 import itertools
-import math
 import os
-import tempfile
 from pathlib import Path
 
 import agents
-from agents.cli import Parser, UsageError, progress_bar, run, whole_number
+from agents.cli import (
+    Parser,
+    UsageError,
+    listed,
+    output_folder,
+    player_counts,
+    preset_names,
+    progress_bar,
+    run,
+    whole_number,
+)
 from agents.extras import require
 from agents.files import write_json
-from agents.tournament import games_per_deal, play_tournament, plot, table
+from agents.tournament import games_of, play_tournament, plot, table
 from thatslife_env import PRESETS, Ruleset
-from thatslife_env.board import MAX_PLAYERS, MIN_PLAYERS
 
 RESULTS, PLOT = "results.json", "results.png"
 
@@ -36,11 +43,8 @@ def main() -> None:
 
     if len(arguments.agents) < 2:
         raise UsageError("--agents: name at least two")
-    names = _listed("--ruleset", arguments.ruleset)
-    for name in names:
-        if name not in PRESETS:
-            raise UsageError(f"--ruleset: unknown {name!r}; there are: {', '.join(PRESETS)}")
-    counts = [_players(text) for text in _listed("--players", arguments.players)]
+    names = preset_names(listed("--ruleset", arguments.ruleset))
+    counts = player_counts(listed("--players", arguments.players))
     for spec in arguments.agents:
         if spec.strip() == "human":
             raise UsageError("--agents: a person, 'human', cannot be asked thousands of times")
@@ -51,8 +55,7 @@ def main() -> None:
     folders = [_folder(arguments.out, *setting, len(settings)) for setting in settings]
 
     for (name, count), folder in zip(settings, folders, strict=True):
-        n_deals = math.ceil(arguments.games / games_per_deal(count))
-        total = math.comb(len(players), 2) * n_deals * games_per_deal(count)
+        total = games_of(len(players), count, arguments.games)
         with progress_bar(f"{name}, {count} players", total) as progress:
             tournament = play_tournament(
                 players,
@@ -72,35 +75,12 @@ def main() -> None:
             print(f"results in {folder}\n")
 
 
-def _listed(option: str, text: str) -> list[str]:
-    """What stands between commas, each once."""
-    parts = text.split(",")
-    for part in parts:
-        if parts.count(part) > 1:
-            raise UsageError(f"{option}: {part!r} stands twice")
-    return parts
-
-
-def _players(text: str) -> int:
-    if not text.isdecimal() or not MIN_PLAYERS <= int(text) <= MAX_PLAYERS:
-        raise UsageError(f"--players: {text!r} is not {MIN_PLAYERS} to {MAX_PLAYERS}")
-    return int(text)
-
-
 def _folder(out: Path | None, ruleset: str, players: int, n_settings: int) -> Path | None:
     """Make the folder for the results of one setting."""
     if out is None:
         return None
     folder = out if n_settings == 1 else out / f"{ruleset}-{players}p"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):  # so that no game is played in vain
-            pass
-    except OSError as error:
-        raise UsageError(f"--out: {folder}: {error.strerror}") from None
-    for name in (RESULTS, PLOT):
-        if (folder / name).is_dir():
-            raise UsageError(f"--out: {folder / name} is a folder")
+    output_folder("--out", folder, (RESULTS, PLOT))
     return folder
 
 

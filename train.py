@@ -124,18 +124,23 @@ def compare(spec: str, config: "Config", folder: Path) -> None:
     Several rulesets get a subfolder each.
     """
     from agents import make
-    from agents.tournament import play_tournament, plot, table
+    from agents.tournament import games_of, play_tournament, plot, table
 
     settings = config.game.settings()
+    games = config.evaluation.final_games
     for setting in settings:
         players = setting.ruleset.players
-        final = play_tournament(
-            [make(spec) for spec in (spec, *config.evaluation.opponents)],
-            setting.ruleset,
-            setting.name,
-            games=config.evaluation.final_games,
-            seed=config.evaluation.seed,
-        )
+        agents = [make(spec) for spec in (spec, *config.evaluation.opponents)]
+        total = games_of(len(agents), players, games)
+        with progress_bar(f"{setting.name}, {players} players", total) as progress:
+            final = play_tournament(
+                agents,
+                setting.ruleset,
+                setting.name,
+                games=games,
+                seed=config.evaluation.seed,
+                progress=progress,
+            )
         results = final.to_json()
         out = folder if len(settings) == 1 else folder / "results" / f"{setting.name}-{players}p"
         out.mkdir(parents=True, exist_ok=True)

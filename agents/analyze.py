@@ -10,6 +10,7 @@ same agent would play.
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 
 import agents
 from agents.base import Agent
-from agents.cli import Parser, UsageError, run, whole_number
+from agents.cli import Parser, UsageError, progress_bar, run, whole_number
 from thatslife_env import Position
 from thatslife_env.board import DIE_FACES
 
@@ -39,19 +40,24 @@ def main() -> None:
             f"{arguments.position}: nothing to decide in phase {position.phase!r}; "
             "the phase must be move, give or steal"
         )
-    analysis = analyze(position, agents.make(arguments.agent, arguments.seed))
+    agent = agents.make(arguments.agent, arguments.seed)
+    with progress_bar(agent.name, 1 + DIE_FACES) as progress:
+        analysis = analyze(position, agent, progress)
     if arguments.json:
         print(json.dumps(analysis, indent=2))
     else:
         print(f"{position}\n\n{as_text(analysis)}")
 
 
-def analyze(position: Position, agent: Agent) -> dict[str, Any]:
+def analyze(
+    position: Position, agent: Agent, progress: Callable[[int], None] = lambda n_done: None
+) -> dict[str, Any]:
     """What an agent holds of a position with something to decide, as plain JSON.
 
     Args:
         position: in phase move, give or steal.
         agent: one that knows values of positions or actions, or how likely its actions are.
+        progress: called after the position itself and after each reply to it with 1.
 
     Returns:
         `position`; `agent`, its spec; `player`, the seat to act; `plays`, the action it plays;
@@ -93,11 +99,13 @@ def analyze(position: Position, agent: Agent) -> dict[str, Any]:
             f"--agent: {agent.name} knows neither the value of actions nor how likely they are"
         )
     line, after = _follow(position, agent, plays)
+    progress(1)
     replies = []
     if after.phase == "roll":
         for die in range(1, DIE_FACES + 1):
             reply, _ = _follow(after.roll(die), agent)
             replies.append({"die": die, "line": reply})
+            progress(1)
     return {
         "position": position.to_json(),
         "agent": agent.name,

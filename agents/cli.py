@@ -1,4 +1,4 @@
-"""What the commands share: how they end, read numbers, and show progress.
+"""What the commands share: how they end, read arguments, and show progress.
 
 Exit codes: 0 done; 2 wrong use or bad input, told in one line on stderr; anything else is a failure
 of ours.
@@ -7,13 +7,16 @@ of ours.
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NoReturn
+from pathlib import Path
+from typing import NoReturn, Protocol
 
 from agents.base import AgentError
 from agents.extras import MissingExtraError, require
-from thatslife_env import PositionError
+from thatslife_env import PRESETS, PositionError
+from thatslife_env.board import MAX_PLAYERS, MIN_PLAYERS
 from thatslife_env.records import RecordError
 
 WRONG_USE = 2
@@ -77,10 +80,86 @@ def whole_number(low: int, high: int | None = None) -> Callable[[str], int]:
     return read
 
 
+def listed(option: str, text: str) -> list[str]:
+    """What stands between the commas of an option, each once.
+
+    Raises:
+        UsageError: something stands twice.
+    """
+    parts = text.split(",")
+    for part in parts:
+        if parts.count(part) > 1:
+            raise UsageError(f"{option}: {part!r} stands twice")
+    return parts
+
+
+def preset_names(names: list[str]) -> list[str]:
+    """The names given to `--ruleset`.
+
+    Raises:
+        UsageError: one is unknown.
+    """
+    for name in names:
+        if name not in PRESETS:
+            raise UsageError(f"--ruleset: unknown {name!r}; there are: {', '.join(PRESETS)}")
+    return names
+
+
+def player_counts(texts: list[str]) -> list[int]:
+    """The numbers given to `--players`.
+
+    Raises:
+        UsageError: one is no number of players.
+    """
+    for text in texts:
+        if not text.isdecimal() or not MIN_PLAYERS <= int(text) <= MAX_PLAYERS:
+            raise UsageError(f"--players: {text!r} is not {MIN_PLAYERS} to {MAX_PLAYERS}")
+    return [int(text) for text in texts]
+
+
+def output_folder(option: str, folder: Path, files: Sequence[str]) -> None:
+    """Make a folder for results, so that nothing is computed in vain.
+
+    Raises:
+        UsageError: it cannot be made or written in, or a folder has the name of one of the files.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UsageError(f"{option}: {folder}: {error.strerror}") from None
+    for name in files:
+        if (folder / name).is_dir():
+            raise UsageError(f"{option}: {folder / name} is a folder")
+
+
+class Advance(Protocol):
+    """What moves a progress bar on."""
+
+    def __call__(self, n_done: int, total: int | None = None, /) -> None:
+        """Count what was done since the last call, of so many, if that has become known."""
+
+
 @contextmanager
-def progress_bar(description: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr with the time left, where that is a terminal; yields what advances it."""
-    require("rich", extra="train")
+def progress_bar(description: str, total: int | None = None) -> Iterator[Advance]:
+    """A bar on stderr with the time left, where that is a terminal; yields what advances it.
+
+    Elsewhere nothing is shown; without the extra `train` a line instead of a bar.
+
+    Args:
+        description: what is done.
+        total: of how much, if it is known.
+    """
+    if not sys.stderr.isatty():
+        yield lambda n_done, total=None: None
+        return
+    try:
+        require("rich", extra="train")
+    except MissingExtraError as error:
+        print(f"{description}, without a progress bar: {error}", file=sys.stderr)
+        yield lambda n_done, total=None: None
+        return
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -91,7 +170,6 @@ def progress_bar(description: str, total: int) -> Iterator[Callable[[int], None]
         TimeRemainingColumn,
     )
 
-    console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -99,6 +177,6 @@ def progress_bar(description: str, total: int) -> Iterator[Callable[[int], None]
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+    with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task(description, total=total)
-        yield lambda n: progress.update(task, advance=n)
+        yield lambda n_done, total=None: progress.update(task, advance=n_done, total=total)

@@ -9,7 +9,7 @@ policy.onnx, a value (of a TD player) value.onnx. What is in the bundle says doc
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents import vector_layout
-from agents.cli import FailedError, Parser, UsageError, run
+from agents.cli import FailedError, Parser, UsageError, progress_bar, run
 from agents.extras import require
 from agents.files import replacing
 from thatslife_env import PRESETS, Position, Ruleset, __version__
@@ -62,7 +62,8 @@ def main() -> None:
     require("torch", "safetensors", "pydantic", "yaml", extra="train")
     require("onnx", "onnxruntime", extra="export")
     check_out(arguments.out)
-    export(arguments.runs, arguments.out, with_value=not arguments.no_value)
+    with progress_bar(CONFORMANCE, N_LINES) as progress:
+        export(arguments.runs, arguments.out, with_value=not arguments.no_value, progress=progress)
     sizes = ", ".join(
         f"{file.name} {file.stat().st_size / 1e6:.2f} MB" for file in arguments.out.glob("*.onnx")
     )
@@ -98,13 +99,24 @@ class Part:
     about: dict[str, Any]
 
 
-def export(paths: Sequence[str], out: Path, *, with_value: bool = True) -> None:
+def no_progress(n_done: int) -> None:
+    """Tell nobody."""
+
+
+def export(
+    paths: Sequence[str],
+    out: Path,
+    *,
+    with_value: bool = True,
+    progress: Callable[[int], None] = no_progress,
+) -> None:
     """Write the bundle of a policy, of a value, or of one of each, in the place of what was there.
 
     Args:
         paths: run folders, folders of policies or values, `builtin/NAME`.
         out: the folder.
         with_value: whether policy.onnx tells the expected win share, too.
+        progress: called with 1 for each of the `N_LINES` positions of the conformance file.
 
     Raises:
         AgentError: there is no such policy or value, or it is damaged.
@@ -125,7 +137,7 @@ def export(paths: Sequence[str], out: Path, *, with_value: bool = True) -> None:
         parts.append(policy_part(*found[POLICY.name], with_value=with_value))
     if VALUE.name in found:
         parts.append(value_part(found[VALUE.name][1]))
-    write_bundle(name_of(paths[0]), parts, out)
+    write_bundle(name_of(paths[0]), parts, out, progress)
 
 
 def policy_part(path: str, folder: Path, *, with_value: bool) -> Part:
@@ -161,13 +173,19 @@ def about_of(content: dict[str, Any]) -> dict[str, Any]:
     return about if isinstance(about, dict) else {}
 
 
-def write_bundle(name: str, parts: Sequence[Part], out: Path) -> None:
+def write_bundle(
+    name: str,
+    parts: Sequence[Part],
+    out: Path,
+    progress: Callable[[int], None] = no_progress,
+) -> None:
     """Write a bundle, at once, in the place of what was there.
 
     Args:
         name: how people call it.
         parts: its models; what is said of the first one's training is said of the bundle.
         out: the folder.
+        progress: see `export`.
 
     Raises:
         UsageError: what is said of the training makes no sense.
@@ -179,7 +197,10 @@ def write_bundle(name: str, parts: Sequence[Part], out: Path) -> None:
     facts = {part.file: trained(part.about) for part in parts}
     files = {part.file: to_onnx(part.model) for part in parts}
     max_players = {part.file: part.model.max_players for part in parts}
-    positions = list(sample_positions(N_LINES, max(max_players.values())))
+    positions = []
+    for position in sample_positions(N_LINES, max(max_players.values())):
+        positions.append(position)
+        progress(1)
     lines = conformance(parts, files, positions)
     written = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
     manifest = {

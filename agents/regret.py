@@ -23,7 +23,7 @@ import numpy.typing as npt
 import agents
 from agents.base import Agent, AgentError, States
 from agents.boards import board_names, load_board, solution_of
-from agents.cli import Parser, UsageError, run
+from agents.cli import Parser, UsageError, progress_bar, run
 from agents.simple import Human
 from agents.solve import memory_size
 from agents.solver import (
@@ -102,7 +102,7 @@ def regret(
     *,
     objective: str = "win",
     memory: int = DEFAULT_MEMORY,
-    progress: Callable[[int], None] = lambda n_states: None,
+    progress: Callable[[int, int], None] = lambda n_states, total: None,
 ) -> Regret:
     """Compute how far an agent is from perfect play on a board.
 
@@ -111,7 +111,7 @@ def regret(
         board: the name of a board that comes along, the path of one, or a ruleset.
         objective: what perfect play is for: `win` or `margin`.
         memory: bytes that may be used for the positions.
-        progress: called with the number of positions done since the last call.
+        progress: called with the number of positions done since the last call, and of all.
 
     Raises:
         SolverError: the board cannot be solved, or is too large (TooLargeError).
@@ -186,7 +186,7 @@ def ask(
     offsets: npt.NDArray[np.int64],
     n_decisions: int,
     name: str,
-    progress: Callable[[int], None],
+    progress: Callable[[int, int], None],
 ) -> npt.NDArray[np.float64]:
     """How likely each action of an agent is in all positions of a game.
 
@@ -223,7 +223,7 @@ def ask(
         if n_asked:
             _check(agent, asked, answers)
             _pack(asked, answers, chances[offsets[begin] : offsets[end]])
-        progress(end - begin)
+        progress(end - begin, solution.n_states)
     return chances
 
 
@@ -544,9 +544,15 @@ def main() -> None:
     for board in boards:
         for player in players:
             try:
-                found.append(
-                    regret(player, board, objective=arguments.objective, memory=arguments.memory)
-                )
+                with progress_bar(f"{board}, {player.name}") as progress:
+                    one = regret(
+                        player,
+                        board,
+                        objective=arguments.objective,
+                        memory=arguments.memory,
+                        progress=progress,
+                    )
+                found.append(one)
             except TooLargeError as error:
                 if not for_all:
                     raise

@@ -24,6 +24,7 @@ from agents.base import Agent
 from agents.cli import FailedError, UsageError
 from agents.config import CommonConfig
 from agents.files import replacing, write_json
+from agents.plots import COLORS, GREY, new_figure, write_png
 from agents.tournament import bootstrap, play_duel
 from thatslife_env import Position
 from thatslife_env.board import STATE
@@ -359,10 +360,7 @@ def evaluate(learner: Agent, config: CommonConfig) -> dict[str, float]:
 
 def plot_curve(metrics: list[dict[str, Any]], config: CommonConfig, path: Path) -> None:
     """Draw the learning curve, win share on held-out deals by steps, into a PNG file."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    figure = new_figure(8, 4.5)
     axes = figure.add_subplot()
     for spec, color in zip(config.evaluation.opponents, itertools.cycle(COLORS), strict=False):
         lines = [line for line in metrics if f"{WIN_SHARE}{spec}" in line]
@@ -380,12 +378,12 @@ def plot_curve(metrics: list[dict[str, Any]], config: CommonConfig, path: Path) 
     settings = config.game.settings()
     fair = sum(setting.share / setting.ruleset.players for setting in settings)
     counts = sorted({setting.ruleset.players for setting in settings})
-    axes.axhline(fair, color="#999999", linestyle="--", label="fair share")
+    axes.axhline(fair, color=GREY, linestyle="--", label="fair share")
     axes.set_ylim(0, 1)
     axes.set_xlabel(config.steps_meaning)
     axes.set_ylabel(f"win share of one seat of {' or '.join(map(str, counts))}")
     axes.legend(loc="lower right")
-    FigureCanvasAgg(figure).print_png(path)
+    write_png(figure, path)
 
 
 def plot_league(metrics: list[dict[str, Any]], path: Path) -> None:
@@ -429,6 +427,3 @@ def curve_table(metrics: list[dict[str, Any]], config: CommonConfig) -> str:
             )
             lines.append(f"{line['step']:10d}  " + "  ".join(columns))
     return "\n".join(lines)
-
-
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito 2008

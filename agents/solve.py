@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.boards import board_names, load_board
-from agents.cli import Parser, UsageError, run
+from agents.cli import Parser, UsageError, progress_bar, run
 from agents.files import write_json
 from agents.solver import (
     DEFAULT_MEMORY,
@@ -58,7 +58,8 @@ def main() -> None:
     if arguments.out is not None and board is None:
         raise UsageError("--out: give a BOARD")
     begin = time.perf_counter()
-    solution = solve(start, arguments.memory)
+    with progress_bar(arguments.board or str(arguments.position)) as progress:
+        solution = solve(start, arguments.memory, progress=progress)
     seconds = time.perf_counter() - begin
 
     values = dict(zip(OBJECTIVES, solution.opening_values, strict=True))

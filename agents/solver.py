@@ -12,6 +12,7 @@ Positions that differ in nothing that can still matter share a key (`_merge`), u
 for by itself.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -184,7 +185,13 @@ class Solution:
             raise SolverError(f"the position cannot be reached in the solved game: {position!r}")
 
 
-def solve(start: Position, memory: int = DEFAULT_MEMORY, *, merge: bool = True) -> Solution:
+def solve(
+    start: Position,
+    memory: int = DEFAULT_MEMORY,
+    *,
+    merge: bool = True,
+    progress: Callable[[int, int], None] = lambda n_done, total: None,
+) -> Solution:
     """Solve what can follow from a position.
 
     Args:
@@ -192,6 +199,8 @@ def solve(start: Position, memory: int = DEFAULT_MEMORY, *, merge: bool = True) 
             that what follows from every roll is solved.
         memory: bytes that may be used.
         merge: whether positions that differ in nothing that can still matter are kept as one.
+        progress: called with the number of positions found or valued since the last call, and how
+            many of both there are as far as is known.
 
     Raises:
         SolverError: other than two players, the game is over, or the memory does not suffice
@@ -204,11 +213,14 @@ def solve(start: Position, memory: int = DEFAULT_MEMORY, *, merge: bool = True) 
     opening = start.state.copy()
     opening["phase"], opening["die"] = ROLL, 0
     coding = _coding(opening, merge)
-    keys, distances, table = _explore(opening, coding, memory)
+    keys, distances, table = _explore(opening, coding, memory, progress)
     order = np.empty(len(keys), np.int32)
     _sort(distances, order)
     values = np.empty((len(keys), N_OBJECTIVES), np.float64)
-    _induct(coding, keys, table, order, values)
+    for begin in range(0, len(order), _AT_A_TIME):
+        part = order[begin : begin + _AT_A_TIME]
+        _induct(coding, keys, table, part, values)
+        progress(len(part), 2 * len(order))
     return Solution(Position.from_state(opening), coding, keys, values, order, table)
 
 
@@ -258,10 +270,14 @@ def _bytes_for(n_states: int, words: int) -> int:
 
 _FEWEST = 1 << 12  # positions that there is room for at first
 _MOST_NEW = N_ACTIONS * DIE_FACES  # positions that can follow from one
+_AT_A_TIME = 1 << 17  # positions between two reports of progress
 
 
 def _explore(
-    opening: States, coding: npt.NDArray[Any], memory: int
+    opening: States,
+    coding: npt.NDArray[Any],
+    memory: int,
+    progress: Callable[[int, int], None],
 ) -> tuple[Words, npt.NDArray[np.int16], npt.NDArray[np.int32]]:
     """All positions that can be reached.
 
@@ -293,7 +309,9 @@ def _explore(
             del table
             table = np.full(2 * room, -1, np.int32)
             _rehash(keys, counts, table)
-        _explore_on(coding, keys, distances, table, counts)
+        before = int(counts[1])
+        _explore_on(coding, keys, distances, table, counts, before + _AT_A_TIME)
+        progress(int(counts[1]) - before, 2 * int(counts[0]))
     n_states = int(counts[0])
     keys.resize((n_states, words), refcheck=False)
     distances.resize(n_states, refcheck=False)
@@ -674,14 +692,15 @@ def _explore_on(
     distances: npt.NDArray[np.int16],
     table: npt.NDArray[np.int32],
     counts: npt.NDArray[np.int64],
+    until: int,
 ) -> None:
-    """Add what follows from the positions not explored, while there is room."""
+    """Add what follows from positions not explored, up to `until` of all, while there is room."""
     code = coding[0]
     states = np.empty(1, STATE)
     state = states[0]
     after = np.empty(1, STATE)
     key = np.empty(keys.shape[1], np.uint64)
-    while counts[1] < counts[0] and counts[0] + _MOST_NEW <= len(keys):
+    while counts[1] < min(counts[0], until) and counts[0] + _MOST_NEW <= len(keys):
         decode(code, keys[counts[1]], state)
         counts[1] += 1
         rules.roll(state, 1)

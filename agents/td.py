@@ -77,6 +77,7 @@ class Window:
         expected: float64[N, T, 6], the win shares that the network expected after the turn, by the
             seats' own numbers; where the game was over, those it ended with.
         ended: bool[N, T], whether the game was over after the turn.
+        entropies: float64[N, T], of the choice among the moves of the turn, in nats.
         targets: float32[N, T, 6], what the network is to expect in the position: relative to the
             seat to roll, absent seats 0.
     """
@@ -86,6 +87,7 @@ class Window:
     players: npt.NDArray[np.int8]
     expected: Doubles
     ended: npt.NDArray[np.bool_]
+    entropies: Doubles
     targets: Floats
 
     @classmethod
@@ -98,8 +100,22 @@ class Window:
             np.zeros(shape, np.int8),
             np.zeros((*shape, MAX_PLAYERS), np.float64),
             np.zeros(shape, np.bool_),
+            np.zeros(shape, np.float64),
             np.zeros((*shape, MAX_PLAYERS), np.float32),
         )
+
+    def explained_variance(self) -> float:
+        """How much of the targets' variance the network that played foretold: 1 is all of it.
+
+        Of the win share of the seat to roll, in positions whose turn before is in the window, too.
+        NaN where the targets do not vary.
+        """
+        is_known = ~self.ended[:, :-1]
+        seats = self.seats[:, 1:, None].astype(np.int64)
+        foretold = np.take_along_axis(self.expected[:, :-1], seats, axis=2)[is_known]
+        targets = self.targets[:, 1:, :1][is_known]
+        variance = targets.var() if targets.size else 0.0
+        return float(1 - (targets - foretold).var() / variance) if variance else np.nan
 
 
 class SelfPlay:
@@ -147,6 +163,7 @@ class SelfPlay:
                 window.players[part],
                 window.expected[part],
                 window.ended[part],
+                window.entropies[part],
             )
 
         parts = [slice(low, high) for low, high in itertools.pairwise(bounds)]
@@ -191,6 +208,7 @@ def play_turns(
     players: npt.NDArray[np.int8],
     expected: Doubles,
     ended: npt.NDArray[np.bool_],
+    entropies: Doubles,
 ) -> None:
     """Play T turns of each game and note them as `Window` says; a game that ends begins anew."""
     scratch = np.empty(len(weights[0]), np.float32)
@@ -207,6 +225,7 @@ def play_turns(
             n_moves = write_moves(state, afters, actions)
             for move in range(n_moves):
                 write_shares(afters[move], weights, biases, scratch, values[move])
+            entropies[i, turn] = entropy_of(values[:n_moves, seat], temperature)
             move = draw_move(values[:n_moves, seat], temperature, key_of(game))
             expected[i, turn] = values[move]
             proceed(state, game, actions[move, 0])
@@ -230,6 +249,19 @@ def draw_move(values: Doubles, temperature: float, key: np.uint64) -> int:
         if drawn < 0:
             return move
     return len(values) - 1  # rounding has carried us past the end
+
+
+@njit
+def entropy_of(values: Doubles, temperature: float) -> float:
+    """Entropy, in nats, of the softmax of `values / temperature`: float64."""
+    highest = values.max()
+    total = 0.0
+    mean = 0.0
+    for value in values:
+        score = (value - highest) / temperature
+        total += np.exp(score)
+        mean += np.exp(score) * score
+    return np.log(total) - mean / total
 
 
 @njit
@@ -365,6 +397,8 @@ class TdTraining:
                 "train/loss": loss,
                 "train/learning_rate": rate,
                 "train/temperature": temperature,
+                "train/entropy": float(window.entropies.mean()),
+                "train/explained_variance": window.explained_variance(),
                 "time/steps_per_second": n_steps / (time.monotonic() - begin),
             }
             if window.ended.any():

@@ -5,6 +5,7 @@ each seat that A can take, then, with more than two players, once for each that 
 """
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from agents.arena import Results, play_games
 from agents.base import Agent
-from agents.extras import require
+from agents.plots import COLORS, GREY, new_figure, write_png
 from agents.ratings import ANCHOR, rate
 from thatslife_env import Position, Ruleset
 from thatslife_env.games import stream_seeds
@@ -117,6 +118,12 @@ class Tournament:
 def games_per_deal(players: int) -> int:
     """Games of a pair on one deal: one for each seat of A, and of B where they differ."""
     return 2 if players == 2 else 2 * players
+
+
+def games_of(n_agents: int, players: int, games: int) -> int:
+    """Games of a whole tournament, with `games` of each pair rounded up to whole deals."""
+    per_deal = games_per_deal(players)
+    return math.comb(n_agents, 2) * -(-games // per_deal) * per_deal
 
 
 def play_tournament(
@@ -282,18 +289,14 @@ def plot(results: dict[str, Any], path: Path) -> None:
         results: `Tournament.to_json()`.
         path: of the file.
     """
-    require("matplotlib", extra="train")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     agents = results["agents"]
-    figure = Figure(figsize=(8, 1.2 + 0.5 * len(agents)), layout="constrained")
+    figure = new_figure(8, 1.2 + 0.5 * len(agents))
     axes = figure.add_subplot()
     for row, agent in enumerate(agents):
         low, high = agent["ci95"]
-        axes.plot([low, high], [row, row], color="#0072B2", linewidth=3)
-        axes.plot(agent["win_share"], row, "o", color="#0072B2")
-    axes.axvline(1 / results["players"], color="#999999", linestyle="--", label="fair share")
+        axes.plot([low, high], [row, row], color=COLORS[0], linewidth=3)
+        axes.plot(agent["win_share"], row, "o", color=COLORS[0])
+    axes.axvline(1 / results["players"], color=GREY, linestyle="--", label="fair share")
     axes.set_yticks(range(len(agents)), [agent["spec"] for agent in agents])
     axes.invert_yaxis()
     axes.set_xlim(0, 1)
@@ -302,4 +305,4 @@ def plot(results: dict[str, Any], path: Path) -> None:
         f"{results['ruleset']}, {results['players']} players, {results['games']} games a pair"
     )
     axes.legend(loc="lower right")
-    FigureCanvasAgg(figure).print_png(path)
+    write_png(figure, path)

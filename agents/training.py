@@ -339,6 +339,7 @@ class Run(BaseCallback):
         """Note the learner's win share against each opponent in a finished game."""
         self._games["return"].append(info["episode"]["r"])
         self._games["decisions"].append(info["episode"]["l"])
+        self._games["length"].append(int(info["game"]["decisions"]))
         for name, share in self.league.count(info["game"], info["seat"], info["lineup"]).items():
             kind = SNAPSHOTS if SNAPSHOT.fullmatch(name) else name
             self._games[f"win_share/{kind}"].append(share)

@@ -14,6 +14,7 @@ import pytest
 import torch
 import yaml
 from safetensors.numpy import load_file, save_file
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import agents
 from agents import runs, td
@@ -21,7 +22,15 @@ from agents.afterstate import ValueAgent, load_value
 from agents.cli import run
 from agents.config import TdConfig, load_config
 from agents.runs import TrainingError, read_metrics, win_shares
-from agents.td import SelfPlay, TdTraining, TrainableNetwork, draw_move, write_targets
+from agents.td import (
+    SelfPlay,
+    TdTraining,
+    TrainableNetwork,
+    Window,
+    draw_move,
+    entropy_of,
+    write_targets,
+)
 from thatslife_env import Ruleset
 from thatslife_env.board import MOVE
 
@@ -183,6 +192,32 @@ def test_moves_are_drawn_by_the_softmax():
     assert {int(draw_move(values, 1e-9, key)) for key in keys[:100]} == {0}
 
 
+def test_the_entropy_is_that_of_the_softmax():
+    for values, temperature in (([0.5, 0.45, 0.3], 0.1), ([0.2], 0.05), ([1.0, 0.0], 1e-3)):
+        chances = np.exp((np.array(values) - max(values)) / temperature)
+        chances /= chances.sum()
+        wanted = -sum(chance * np.log(chance) for chance in chances if chance > 0)
+        assert entropy_of(np.array(values), temperature) == pytest.approx(wanted, abs=1e-12)
+    assert entropy_of(np.full(4, 0.3), 0.01) == pytest.approx(np.log(4))
+
+
+def test_the_explained_variance_compares_what_was_foretold_with_the_targets():
+    """By hand: two games of three turns; a position after the end of a game was not foretold."""
+    window = Window.empty(2, 3, 1)
+    window.seats[:] = [[0, 1, 0], [1, 0, 1]]
+    window.ended[1, 0] = True
+    window.expected[0, :2, :2] = [[0.3, 0.7], [0.6, 0.4]]  # of the position after the turn
+    window.expected[1, :2, :2] = [[1.0, 0.0], [0.2, 0.8]]
+    window.targets[0, 1:, 0] = [0.9, 0.5]
+    window.targets[1, 1:, 0] = [0.1, 1.0]  # the first begins a game
+    foretold, targets = np.array([0.7, 0.6, 0.8]), np.array([0.9, 0.5, 1.0])
+    wanted = 1 - (targets - foretold).var() / targets.var()
+    assert window.explained_variance() == pytest.approx(wanted, abs=1e-6)
+    window.targets[:] = 0.5
+    assert np.isnan(window.explained_variance())
+    assert np.isnan(Window.empty(2, 1, 1).explained_variance())
+
+
 def test_games_do_not_depend_on_threads_or_on_the_number_of_games():
     def window_of(n_games: int, threads: int):
         td_section = {"n_games": n_games, "n_turns": 16, "batch_size": 8}
@@ -193,7 +228,7 @@ def test_games_do_not_depend_on_threads_or_on_the_number_of_games():
 
     (one, states), (two, other_states), (few, _) = window_of(8, 1), window_of(8, 3), window_of(3, 1)
     assert states.tobytes() == other_states.tobytes()
-    for name in ("features", "seats", "expected", "ended", "targets"):
+    for name in ("features", "seats", "expected", "ended", "entropies", "targets"):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
         np.testing.assert_array_equal(getattr(one, name)[:3], getattr(few, name))
 
@@ -338,6 +373,33 @@ def test_metrics_have_a_line_for_each_update(finished):
     assert [line["train/temperature"] for line in lines] == pytest.approx(temperatures)
     evaluated = [line["step"] for line in lines if "evaluation/win_share/greedy" in line]
     assert evaluated == [2 * UPDATE, 4 * UPDATE, 6 * UPDATE]
+    for line in lines:
+        assert 0 < line["train/entropy"] < np.log(16)
+        assert line["train/explained_variance"] < 1
+        assert line["games/turns"] > 1
+
+
+@pytest.mark.learning
+def test_tensorboard_shows_all_metrics(finished):
+    events = EventAccumulator(str(finished / "tensorboard")).Reload()
+    lines = read_metrics(finished / "metrics.jsonl")
+    names = {name for line in lines for name in line} - {"step", "segment"}
+    assert set(events.Tags()["scalars"]) == names
+    for name in ("evaluation/win_share/greedy", "games/turns", "train/entropy"):
+        shown = {event.step: event.value for event in events.Scalars(name)}
+        assert shown == pytest.approx({line["step"]: line[name] for line in lines if name in line})
+
+
+@pytest.mark.learning
+def test_the_curve_is_drawn_anew_at_each_evaluation(tmp_path):
+    seen = []
+    curve = tmp_path / "curve.png"
+    training = TdTraining(tmp_path, TdConfig.model_validate(SMALL), resume=False)
+    training.learn(lambda n_steps: seen.append(curve.read_bytes() if curve.exists() else None))
+    assert seen[0] is None
+    assert seen[1] == seen[2]
+    assert seen[3] == seen[4]
+    assert len(set(seen)) == 4
 
 
 @pytest.mark.learning

@@ -22,6 +22,7 @@ import reference
 import torch
 import yaml
 from safetensors.numpy import load_file, save_file
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import agents
 from agents import runs, tournament, training
@@ -242,8 +243,23 @@ def test_metrics_have_a_line_for_each_update(finished):
     shares = {key for line in lines for key in line if key.startswith("games/win_share/")}
     assert shares == {f"games/win_share/{name}" for name in ("self", "snapshots", "greedy")}
     for line in lines:
+        assert line["games/length"] > line["games/decisions"] > 1  # of all seats, of the learner
         for key, value in line.items():
             assert np.isfinite(value), (key, line["step"])
+
+
+@pytest.mark.learning
+def test_tensorboard_shows_all_metrics(finished):
+    events = EventAccumulator(str(finished / "tensorboard")).Reload()
+    lines = read_metrics(finished / "metrics.jsonl")
+    names = {name for line in lines for name in line} - {"step", "segment"}
+    assert set(events.Tags()["scalars"]) == names
+    wanted = {"train/entropy_loss", "train/explained_variance", "games/length"}
+    wanted |= {"games/win_share/self", "evaluation/win_share/greedy"}
+    assert names >= wanted
+    for name in wanted:
+        shown = {event.step: event.value for event in events.Scalars(name)}
+        assert shown == pytest.approx({line["step"]: line[name] for line in lines if name in line})
 
 
 @pytest.mark.learning
