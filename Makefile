@@ -56,7 +56,7 @@ $(MODULES): package.json package-lock.json
 
 # The players that come with agents/builtin, exported anew when they or what exports them has changed.
 BUNDLES := $(patsubst agents/builtin/%,web/models/%/manifest.json,$(wildcard agents/builtin/*))
-$(BUNDLES): web/models/%/manifest.json: $(wildcard agents/*.py agents/bundle/* agents/builtin/*/*) | setup
+$(BUNDLES): web/models/%/manifest.json: $(wildcard agents/*.py agents/bundle/* agents/builtin/*/*/*) | setup
 	$(RUN) -m agents.export builtin/$* --out web/models/$*
 
 web-models: $(BUNDLES)

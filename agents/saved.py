@@ -181,12 +181,12 @@ def _find_shipped(kind: SavedKind, name: str) -> Path:
     shipped = Path(str(resources.files("agents"))) / "builtin"
     names = {
         each: sorted(
-            folder.name for folder in shipped.glob("*") if (folder / each.description).is_file()
+            file.parents[1].name for file in shipped.glob(f"*/{each.name}/{each.description}")
         )
         for each in KINDS
     }
     if name in names[kind]:
-        return shipped / name
+        return shipped / name / kind.name
     for other in KINDS:
         if name in names[other]:
             raise AgentError(f"{name!r} is a built-in {other.name}: {other.spec}:builtin/{name}")

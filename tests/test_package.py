@@ -63,8 +63,8 @@ def test_wheel_holds_both_packages_and_nothing_else(wheel):
     }
     assert "thatslife_env/py.typed" in names
     for name in ("2p", "universal"):
-        assert f"agents/builtin/{name}/value.json" in names
-        assert f"agents/builtin/{name}/weights.safetensors" in names
+        assert f"agents/builtin/{name}/value/value.json" in names
+        assert f"agents/builtin/{name}/value/weights.safetensors" in names
     assert "agents/solved/plain2.json" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert not [name for name in names if name.endswith((".nbi", ".nbc", ".pyc"))]

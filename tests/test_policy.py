@@ -171,7 +171,12 @@ def test_a_path_may_hold_what_specs_are_written_with(tmp_path):
 
 def test_an_unknown_built_in_policy_is_told_what_there_is(tmp_path, monkeypatch):
     for name in ("alpha", "beta"):
-        save_policy(tmp_path / "builtin" / name, make_lively_network(), DESCRIPTION, {"name": name})
+        save_policy(
+            tmp_path / "builtin" / name / "policy",
+            make_lively_network(),
+            DESCRIPTION,
+            {"name": name},
+        )
     (tmp_path / "builtin" / "no policy").mkdir()
     save_policy(tmp_path / "secret", make_lively_network(), DESCRIPTION, {})
     monkeypatch.setattr(saved.resources, "files", lambda package: tmp_path)
