@@ -165,17 +165,21 @@ class SnapshotSection(Section):
     )
 
 
-HIDDEN: dict[str, list[int]] = {"mlp": [256, 256], "action": [48, 128, 96, 48]}
+HIDDEN: dict[str, list[int]] = {
+    "mlp": [256, 256],
+    "blind": [256, 256],
+    "action": [48, 128, 96, 48],
+}
 """Widths of the hidden layers of each kind of network, if none are given."""
 
 
 class NetworkSection(Section):
     """What learns."""
 
-    kind: Literal["mlp", "action"] = Field(
+    kind: Literal["mlp", "blind", "action"] = Field(
         "action",
         description="`action` scores each action from what it does; `mlp` is two towers of fully "
-        "connected layers",
+        "connected layers; `blind`, for comparisons, is `mlp` without the rows of what actions do",
     )
     hidden: list[Annotated[int, Field(ge=1, le=4096)]] = Field(
         HIDDEN["action"],

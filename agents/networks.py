@@ -85,6 +85,30 @@ class MlpNetwork(Network):
         return self.value(observations)
 
 
+class BlindNetwork(MlpNetwork):
+    """The same without the rows of the observation that tell what each action would do.
+
+    It shows what those rows are worth; which actions are legal it sees.
+    """
+
+    def forward(self, observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """See `Network.forward`."""
+        return super().forward(_without_actions(observations))
+
+    def forward_actor(self, observations: torch.Tensor, *, is_exact: bool = False) -> torch.Tensor:
+        """See `Network.forward_actor`."""
+        return super().forward_actor(_without_actions(observations), is_exact=is_exact)
+
+    def forward_critic(self, observations: torch.Tensor) -> torch.Tensor:
+        """See `Network.forward_critic`."""
+        return super().forward_critic(_without_actions(observations))
+
+
+def _without_actions(observations: torch.Tensor) -> torch.Tensor:
+    legal = SLICES["legal"].stop
+    return nn.functional.pad(observations[:, :legal], (0, OBS_SIZE - legal))
+
+
 def _tower(n_in: int, hidden: list[int], activation: str, n_out: int, gain: float) -> nn.Sequential:
     layers: list[nn.Module] = []
     for width in hidden:
@@ -289,6 +313,7 @@ def _windows(
 
 NETWORKS: dict[str, type[MlpNetwork] | type[ActionNetwork]] = {
     "mlp": MlpNetwork,
+    "blind": BlindNetwork,
     "action": ActionNetwork,
 }
 

@@ -388,10 +388,7 @@ def plot_curve(metrics: list[dict[str, Any]], config: CommonConfig, path: Path) 
 
 def plot_league(metrics: list[dict[str, Any]], path: Path) -> None:
     """Draw the learner's score against each member of its league by steps into a PNG file."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    figure = new_figure(8, 4.5)
     axes = figure.add_subplot()
     members = {key: None for line in metrics for key in line if key.startswith(SCORE)}
     for number, key in enumerate(members):
@@ -403,13 +400,13 @@ def plot_league(metrics: list[dict[str, Any]], path: Path) -> None:
             linestyle=("-", "--", "-.", ":")[number // len(COLORS) % 4],
             label=key.removeprefix(SCORE),
         )
-    axes.axhline(0.5, color="#999999", linewidth=1)
+    axes.axhline(0.5, color=GREY, linewidth=1)
     axes.set_ylim(0, 1)
     axes.set_xlabel("decisions of the learner")
     axes.set_ylabel("share of the wins of the two")
     if members:
         axes.legend(loc="lower right", fontsize="x-small", ncols=1 + len(members) // 12)
-    FigureCanvasAgg(figure).print_png(path)
+    write_png(figure, path)
 
 
 def curve_table(metrics: list[dict[str, Any]], config: CommonConfig) -> str:

@@ -11,7 +11,7 @@ from agents.onnx_models import PolicyModel, to_onnx
 from agents.vector_layout import vectors_of
 from thatslife_env import PRESETS, Position, Ruleset
 from thatslife_env.games import observe_players
-from thatslife_env.observation import OBS_SIZE, observe
+from thatslife_env.observation import OBS_SIZE, SLICES, observe
 from thatslife_env.vector import VectorGame
 
 pytestmark = pytest.mark.speed  # plays too much for uncompiled code
@@ -163,6 +163,24 @@ def test_its_model_in_onnx_gives_the_same_in_every_batch(network, states):
         part, shares = session.run(None, {"position": vectors_of(states[-size:])})
         np.testing.assert_allclose(part, policy[-size:], atol=1e-5)
         np.testing.assert_allclose(shares, value[-size:], atol=1e-5)
+
+
+def test_a_blind_network_does_not_see_what_actions_do(states):
+    observations, _ = seen(states)
+    network = make_network({"kind": "blind", "hidden": [8], "activation": "relu"})
+    torch.nn.init.normal_(network.policy[-1].weight)
+    changed = observations.clone()
+    changed[:, SLICES["from_slot"].start :] = 0.3
+    for before, after in zip(network(observations), network(changed), strict=True):
+        assert torch.equal(before, after)
+    assert torch.equal(network.forward_actor(observations), network.forward_actor(changed))
+    assert torch.equal(network.forward_critic(observations), network.forward_critic(changed))
+    changed[:, SLICES["legal"]] = 0
+    assert not torch.equal(network.forward_actor(observations), network.forward_actor(changed))
+    assert set(network.state_dict()) == set(
+        make_network({"kind": "mlp", "hidden": [8], "activation": "relu"}).state_dict()
+    )
+    assert SLICES["from_slot"].start == SLICES["legal"].stop
 
 
 @pytest.mark.parametrize("hidden", [[], [4], [4, 4, 4], [4] * 5])
