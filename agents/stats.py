@@ -474,6 +474,7 @@ def tables(summaries: Sequence[Json]) -> list[Table]:
     """
     most = max(summary["players"] for summary in summaries)
     towers = summaries[0]["lucky"]["towers"]
+    alike = [summary for summary in summaries if summary["lineup"] != MIXED]
     made = [
         _by_sample(
             "Length of a game and choice in it",
@@ -489,7 +490,7 @@ def tables(summaries: Sequence[Json]) -> list[Table]:
         ),
         _by_sample(
             "Win share of each seat",
-            summaries,
+            alike,
             {f"seat {seat}": _cell("seats", seat, "win_share") for seat in range(most)},
         ),
         _by_sample(

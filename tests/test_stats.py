@@ -235,7 +235,6 @@ def test_json_is_for_programs(command, tmp_path, monkeypatch):
         (["--agents", "greedy", "--seed", "-1"], ["--seed"]),
         (["--agents", "greedy", "--out", "/proc/x"], ["--out", "/proc/x"]),
         (["--agents", "greedy", "td:builtin/2p", "--players", "2,3"], ["td:builtin/2p", "not 3"]),
-        (["--agents", "solved:plain2"], ["solved:plain2"]),
     ],
 )
 def test_wrong_use_is_told_in_one_line(command, arguments, words):
