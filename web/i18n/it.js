@@ -39,7 +39,7 @@ export default {
     "kind.random": "A caso",
     "kind.greedy": "Avido",
     "kind.policy": "Addestrato, per strategia: {name}",
-    "kind.value": "Addestrato: {name}",
+    "kind.value": "{name} (addestrato)",
     "trained.2p": "duellante",
     "trained.universal": "polivalente",
     "name.human": "Giocatore {n}",

@@ -18,19 +18,23 @@ async function picture(page, name) {
   console.log(join(folder, `web-${name}.png`));
 }
 
-/** The people's turn to choose, in the middle of a game. */
-async function toMiddle(page, steps) {
-  await playOn(page, steps);
-  while ((await page.locator(".act .move").count()) < 3) await playOn(page, 1);
-  if (await page.isEnabled(".tool.coach")) {
-    await page.click(".tool.coach");
-    await page.waitForSelector(".advice span");
+/** The person's turn to choose, in the middle of a game; before, the coach's best moves were played. */
+async function toMiddle(page, decisions) {
+  const hasCoach = await page.isEnabled(".tool.coach");
+  if (hasCoach) await page.click(".tool.coach");
+  for (let made = 0; ; made++) {
+    await page.waitForSelector(".act button");
+    if (await page.locator(".roll").count()) await page.click(".roll");
+    await page.waitForSelector(hasCoach ? ".advice span" : ".move");
+    if (made >= decisions && (await page.locator(".move").count()) >= 3) break;
+    await page.locator(hasCoach ? ".move.best" : ".move").first().click();
   }
   await page.locator(".move").first().hover();
 }
 
-/** The strongest player that is there, for so many seats. */
+/** The strongest player of the full game that is there, for so many seats. */
 async function opponents(page, n) {
+  await page.check("#preset-full", { force: true });
   await page.check(`#players-${n + 1}`, { force: true });
   const kind = await page.inputValue("#kind-1");
   return ["human", ...Array(n).fill(kind)];
@@ -44,7 +48,7 @@ for (const [device, options] of [["desktop", DESKTOP], ["phone", PHONE]]) {
     if (!dark) await picture(page, `start-${suffix}`);
     const kinds = await opponents(page, device === "desktop" ? 3 : 1);
     await start(page, { preset: "full", kinds, seed: "2005" });
-    await toMiddle(page, device === "desktop" ? 30 : 38);
+    await toMiddle(page, 9);
     await picture(page, `game-${suffix}`);
     if (!dark) {
       await playOn(page);
