@@ -9,11 +9,12 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NoReturn
 
 from agents.base import AgentError
 from agents.extras import MissingExtraError, require
-from thatslife_env import PositionError
+from thatslife_env import Position, PositionError
 from thatslife_env.records import RecordError
 
 WRONG_USE = 2
@@ -25,6 +26,9 @@ class UsageError(ValueError):
 
 class FailedError(RuntimeError):
     """The work could not be done, though nothing was asked wrongly; the message names the cause."""
+
+
+BAD_INPUT = (UsageError, AgentError, MissingExtraError, PositionError, RecordError)
 
 
 class Parser(argparse.ArgumentParser):
@@ -40,7 +44,7 @@ def run(main: Callable[[], None], program: str) -> NoReturn:
     """Run a command and exit: bad input and failures become one line and exit code 2 or 1."""
     try:
         main()
-    except (UsageError, AgentError, MissingExtraError, PositionError, RecordError) as error:
+    except BAD_INPUT as error:
         print(f"{program}: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(WRONG_USE)
     except EOFError:
@@ -59,6 +63,24 @@ def run(main: Callable[[], None], program: str) -> NoReturn:
         print(f"{program}: interrupted", file=sys.stderr)
         sys.exit(1)
     sys.exit(0)
+
+
+def read_position(path: Path, place: str = "") -> Position:
+    """The position in a JSON file.
+
+    Args:
+        path: the file.
+        place: the option that names it, for the message of an error.
+
+    Raises:
+        UsageError: it cannot be read.
+        PositionError: it is refused.
+    """
+    try:
+        return Position.from_json(path.read_bytes())
+    except OSError as error:
+        where = f"{place}: {path}" if place else path
+        raise UsageError(f"{where}: {error.strerror}") from None
 
 
 def whole_number(low: int, high: int | None = None) -> Callable[[str], int]:
