@@ -1,6 +1,7 @@
 """Step through recorded games at the terminal, and have an agent mark the mistakes.
 
 python -m agents.replay RECORD.jsonl [--game 2] [--annotate SPEC] [--json]
+python -m agents.replay RECORD.jsonl [--game 2] [--gif OUT.gif] [--mp4 OUT.mp4]
 
 At a terminal single keys lead through a game; otherwise everything is printed. `--annotate` judges
 every decision by an agent that knows values: what it lost is the win share of the best action less
@@ -17,8 +18,9 @@ import agents
 from agents.analyze import knows_values
 from agents.cli import Parser, UsageError, run, whole_number
 from agents.extras import require
+from agents.video import write_video
 from agents.words import LANGUAGES, Words, preferred
-from thatslife_env.records import load
+from thatslife_env.records import Game, load
 
 
 def main() -> None:
@@ -31,6 +33,10 @@ def main() -> None:
         "--seed", type=whole_number(0, 2**64 - 1), default=0, help="of an agent that samples"
     )
     parser.add_argument("--json", action="store_true", help="print JSON, a line for each game")
+    parser.add_argument(
+        "--gif", type=Path, metavar="OUT", help="write this film of the game instead"
+    )
+    parser.add_argument("--mp4", type=Path, metavar="OUT", help="likewise")
     parser.add_argument("--language", default=preferred(), choices=LANGUAGES)
     arguments = parser.parse_args()
     require("rich", "blessed", extra="render")
@@ -49,6 +55,13 @@ def main() -> None:
                 f"--game: {arguments.record} has {len(games)} games, no game {arguments.game}"
             )
         numbers = range(arguments.game, arguments.game + 1)
+    films = {"gif": arguments.gif, "mp4": arguments.mp4}
+    films = {option: path for option, path in films.items() if path is not None}
+    if films:
+        if len(numbers) > 1:
+            raise UsageError(f"--{next(iter(films))}: choose one of {len(games)} games by --game")
+        write_films(films, games[numbers[0] - 1], Words(arguments.language))
+        return
     agent = None
     if arguments.annotate is not None:
         agent = agents.make(arguments.annotate, arguments.seed)
@@ -63,6 +76,25 @@ def main() -> None:
     else:
         for number in numbers:
             shelf.print_all(number)
+
+
+def write_films(films: dict[str, Path], game: Game, words: Words) -> None:
+    """Write a game as films.
+
+    Args:
+        films: `gif` and `mp4` to where each is to be written.
+        game: finished or not.
+        words: the language of the names.
+
+    Raises:
+        UsageError: the file does not end as its kind does.
+    """
+    for option, path in films.items():
+        if path.suffix.lower() != f".{option}":
+            raise UsageError(f"--{option}: {path} does not end in .{option}")
+    for path in films.values():
+        write_video(game, path, names=words.names(game))
+        print(path)
 
 
 if __name__ == "__main__":

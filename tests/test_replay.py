@@ -208,6 +208,20 @@ def test_json_for_programs(start, record):
     assert found["summary"][0]["marks"] == {"?!": 0, "?": 0, "??": 1}
 
 
+def test_films(start, record, tmp_path):
+    import PIL.Image
+
+    gif, mp4 = tmp_path / "game.gif", tmp_path / "game.mp4"
+    assert start(record, "--game", 2, "--gif", gif, "--mp4", mp4) == f"{gif}\n{mp4}\n"
+    with PIL.Image.open(gif) as film:
+        assert film.n_frames == 2  # before and after the only decision
+    assert mp4.read_bytes()[4:8] == b"ftyp"
+    with pytest.raises(UsageError, match="--gif: choose one of 2 games by --game"):
+        start(record, "--gif", gif)
+    with pytest.raises(UsageError, match="--mp4: .*game.gif does not end in .mp4"):
+        start(record, "--game", 2, "--mp4", gif)
+
+
 def test_wrong_use(start, record, tmp_path):
     with pytest.raises(UsageError, match="--game.*has 2 games, no game 3"):
         start(record, "--game", 3)
