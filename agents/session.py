@@ -286,8 +286,7 @@ class Session:
         if self._has_screens:
             if is_asked or position.is_over:
                 keys = words("desk.keys.over" if position.is_over else "desk.keys")
-                keys_lines = terminal.wrapped(Text(keys, terminal.DIM), width)
-                lines += [(terminal.KEYS, line) for line in keys_lines]
+                lines += terminal.keys(keys, width)
             self._console.clear()
             lines = terminal.fitted(lines, self._console.height - SPARE)
         for _, line in lines:

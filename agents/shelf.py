@@ -186,9 +186,7 @@ class Shelf:
         if step == len(game.events):
             lines += self._kept(self._outcome(number))
             lines += self._summary(number)
-        keys = Text(words("replay.keys.games" if has_others else "replay.keys"))
-        keys.stylize(terminal.DIM)
-        lines += [(terminal.KEYS, line) for line in terminal.wrapped(keys, width)]
+        lines += terminal.keys(words("replay.keys.games" if has_others else "replay.keys"), width)
         self.console.clear()
         self._print(terminal.fitted(lines, self.console.height - 1))
 

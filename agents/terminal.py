@@ -194,6 +194,13 @@ def _opinion(row: Mapping[str, Any], words: Words, is_best: bool) -> str:
     return f" {'✓ ' if is_best else ''}{shown} "
 
 
+def keys(text: str, width: int) -> Lines:
+    """What keys do, parted by ` · `, in lines that leave each part whole."""
+    *parts, last = text.split(" · ")
+    chips = [_styled(f"{part} ·", DIM) for part in parts] + [_styled(last, DIM)]
+    return [(KEYS, line) for line in _flowed(chips, width)]
+
+
 def fitted(lines: Lines, height: int) -> Lines:
     """As many of these lines as the height has room for, those to be kept first of all."""
     left = list(lines)

@@ -171,7 +171,7 @@ def test_to_the_end_in_a_small_window(tmp_path):
     """Of 40x16; at the end the last decision is taken back and made again."""
     position = {
         "rules": {"players": 2, "pawns": 1, "guards": False, "scoring": "standard"},
-        "track": ["start", *range(-8, 0), *range(1, 9), *["lucky"] * 6, "finish"],
+        "track": ["start", *["lucky"] * 6, *range(-8, 0), *range(1, 9), "finish"],
         "pawns": [[22], [23]],
         "guards": [],
         "towers": [[], []],
@@ -183,7 +183,6 @@ def test_to_the_end_in_a_small_window(tmp_path):
     options = ["--opponents", "greedy", "--position", "position.json", "--record", "games.jsonl"]
     session = Session("agents.play", *options, cwd=tmp_path, width=40, height=16)
     session.wait("? help")
-    assert all("▲" not in line for line in session.lines[:1])
     session.send("0\r", "Player 1 wins", "Enter quit")
     assert max(map(len, session.lines)) <= 40
     session.send("u\r", "move a piece", "? help")
