@@ -3,7 +3,9 @@
 Every line is no wider than it was asked to be. Needs the extra `render`.
 """
 
+import io
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -39,7 +41,12 @@ Lines = list[tuple[int, Text]]
 
 
 def console() -> Console:
-    """Standard output, with colours as far as it has them; nothing in a text is markup."""
+    """Standard output, with colours as far as it has them; nothing in a text is markup.
+
+    Signs that its encoding lacks become question marks.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     return Console(highlight=False, markup=False, emoji=False)
 
 
@@ -216,7 +223,7 @@ def wrapped(text: Text, width: int, indent: int = 0) -> list[Text]:
     """A text in lines, the later ones indented."""
     if text.cell_len <= width:
         return [text]
-    plain = console()
+    plain = Console()
     first, *_ = text.wrap(plain, width)
     first.rstrip()
     lines = [first]

@@ -1,6 +1,7 @@
 """`python -m agents.play`."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -213,3 +214,11 @@ def test_the_end_of_the_input_is_told():
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr == "agents.play: the input has ended\n"
+
+
+def test_an_output_that_knows_only_ascii(tmp_path):
+    command = [sys.executable, "-m", "agents.play", "--you", "greedy", "--opponents", "greedy"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Greedy 1: Pawn on start ? lands alone on" in done.stdout
