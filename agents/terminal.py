@@ -179,12 +179,16 @@ def moves(
         what, *effects = words.sentence(position, action, names).split(" · ")
         sentence = Text(what).append("".join(f" · {effect}" for effect in effects))
         line.append_text(coloured(sentence))
+        shown = wrapped(line, width, indent=5)
         if action in judged:
-            line.append("  ").append(
-                _opinion(judged[action], words, action == best),
-                Style(bold=action == best, reverse=action == best),
+            is_best = action == best
+            opinion = Text("  ").append(
+                _opinion(judged[action], words, is_best), Style(bold=is_best, reverse=is_best)
             )
-        lines += wrapped(line, width, indent=5)
+            if shown[-1].cell_len + opinion.cell_len > width:  # it stays whole
+                shown.append(Text("   "))
+            shown[-1].append_text(opinion)
+        lines += shown
     return lines
 
 

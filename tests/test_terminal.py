@@ -233,6 +233,17 @@ def test_pieces_that_may_move_show_their_number():
     assert position.legal_actions() == [0]
 
 
+def test_a_hint_stays_whole_however_narrow_the_window():
+    position = Position.deal(Ruleset.preset("full", players=2), 7).roll(5).play(0).roll(6)
+    row = {"action": 0, "win_share": 0.5, "ci95": [0.4, 0.6], "probability": None}
+    for width in range(34, 90):
+        lines = terminal.moves(position, Words(), ["Ann", "Bob"], width, [row], 0)
+        shown = [line.plain.rstrip() for line in lines]
+        assert max(map(len, shown)) <= width
+        assert shown[-1].endswith(" ✓ wins 50% ±10")
+        assert " ".join("".join(shown).split()).count("lands alone on") == 1
+
+
 def test_a_long_tower_keeps_its_top_and_a_finished_one_is_whole():
     position = {
         "rules": {"players": 2, "pawns": 1, "guards": False, "scoring": "standard"},
