@@ -1,5 +1,6 @@
 """A game at the terminal: what people see and enter. Needs the extra `render`."""
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
@@ -19,6 +20,7 @@ from thatslife_env.records import Game, append
 
 NO: Final = "n"  # in every language
 RECORD: Final = ".jsonl"
+REFUSED: Final = (*BAD_INPUT, OSError)  # what a command may raise that the game survives
 SPARE: Final = 2  # lines of a screen for the question and the sign of thinking
 
 
@@ -127,7 +129,7 @@ class Session:
                 elif not self._obeyed(command, rest):
                     moves = ", ".join(map(str, legal))
                     self._notice = [self._words("desk.unknown", moves=moves)]
-            except BAD_INPUT as error:
+            except REFUSED as error:
                 self._notice = [" ".join(str(error).split())]
 
     def _goes_on_after_the_end(self) -> bool:
@@ -143,7 +145,7 @@ class Session:
             try:
                 if not self._obeyed(command, rest):
                     self._notice = [self._words("desk.unknown.over")]
-            except BAD_INPUT as error:
+            except REFUSED as error:
                 self._notice = [" ".join(str(error).split())]
         return True
 
@@ -151,7 +153,7 @@ class Session:
 
     def _ask(self) -> tuple[str, str]:
         """What a person enters: the first word, and what follows it."""
-        command, _, rest = input("> ").strip().partition(" ")
+        command, _, rest = _entered().partition(" ")
         return command, rest.strip()
 
     def _obeyed(self, command: str, rest: str) -> bool:
@@ -220,12 +222,15 @@ class Session:
         while True:
             self._console.print(self._words("desk.leave", file=self._default_path()))
             try:
-                answer = input("> ").strip()
+                answer = _entered()
             except (KeyboardInterrupt, EOFError):
                 return
             if answer.lower() == NO:
                 return
-            self._console.print(self._save(answer))
+            try:
+                self._console.print(self._save(answer))
+            except REFUSED as error:
+                self._console.print(str(error))
             if self._saved == game:
                 return
 
@@ -316,11 +321,19 @@ class Session:
         return begin
 
 
+def _entered() -> str:
+    """A line that a person enters; "?" for bytes that are no text."""
+    try:
+        return input("> ").replace("\0", "").strip()
+    except UnicodeDecodeError:
+        return "?"
+
+
 def _kept(text: Text, width: int, indent: int = 5) -> Lines:
     return [(terminal.KEEP, line) for line in terminal.wrapped(text, width, indent)]
 
 
 def _path(name: str) -> Path:
     """The file that a person means: a name without an ending is that of a record."""
-    path = Path(name).expanduser()
+    path = Path(os.path.expanduser(name))  # unlike that of Path, content with unknown people
     return path if path.suffix or path.exists() else path.with_suffix(RECORD)

@@ -157,7 +157,7 @@ class Shelf:
         """A number that a person enters; as before if it is none of these."""
         try:
             answer = input(f"{question}: ").strip()
-        except EOFError:
+        except (EOFError, UnicodeDecodeError):
             return before
         is_number = answer.isdecimal() and len(answer) < 9
         return int(answer) if is_number and int(answer) in numbers else before

@@ -20,7 +20,12 @@ def start(monkeypatch, capsys, tmp_path):
 
     def run(*arguments, keys=(), language="en"):
         answers = iter(keys)
-        monkeypatch.setattr("builtins.input", lambda prompt: next(answers))
+
+        def answer(prompt):
+            key = next(answers)
+            return key.decode() if isinstance(key, bytes) else key
+
+        monkeypatch.setattr("builtins.input", answer)
         monkeypatch.setattr(
             sys, "argv", ["agents.play", *map(str, arguments), "--language", language]
         )
@@ -156,6 +161,24 @@ def test_saving_spoils_no_other_file(start, tmp_path, last_move):
     assert "loaded from two.jsonl" in out
     assert "two.jsonl exists; please choose another name" in out
     assert "saved in one.jsonl" in out
+
+
+def test_nothing_that_is_entered_ends_the_game(start, last_move):
+    keys = [
+        b"\xff",
+        "l ~nobody/x",
+        "s " + "x" * 5000,
+        "s a\0b/c",
+        "l a\0b",
+        "s \udcff/x",
+        "l .",
+        "s .",
+    ]
+    keys += ["l " + "9" * 50, "l 1 2 3", "h " + "[" * 500, "h \0", "\x1b[A", "h mcts:policy=[[]"]
+    out = start("--opponents", "greedy", "--position", last_move, keys=[*keys, "0"])
+    assert "leave the game" in out  # the help
+    assert "File name too long" in out
+    assert "Player 1 wins" in out
 
 
 def test_games_for_others_are_not_loaded(start, tmp_path):
