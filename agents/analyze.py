@@ -18,7 +18,7 @@ import numpy as np
 
 import agents
 from agents.base import Agent
-from agents.cli import Parser, UsageError, progress_bar, run, whole_number
+from agents.cli import Parser, UsageError, progress_bar, read_position, run, whole_number
 from thatslife_env import Position
 from thatslife_env.board import DIE_FACES
 
@@ -68,36 +68,10 @@ def analyze(
     Raises:
         UsageError: the agent knows neither.
     """
-    keys = np.array([agent.next_key()], np.uint64)
-    legal = position.legal_actions()
-    rows: list[dict[str, Any]] = [
-        {
-            "action": action,
-            "text": position.describe(action),
-            "win_share": None,
-            "ci95": None,
-            "probability": None,
-        }
-        for action in legal
-    ]
-    if agent.knows("values") or agent.knows("evaluate"):
-        evaluation = agent.evaluate(position.state, keys)
-        plays = int(evaluation.actions[0])
-        for row in rows:
-            share = float(evaluation.values[0, row["action"]])
-            half = float(evaluation.half_widths[0, row["action"]])
-            if np.isfinite(share):  # an action that was never tried has none
-                row["win_share"] = share
-                row["ci95"] = [max(share - half, 0.0), min(share + half, 1.0)] if half else None
-    elif agent.knows("probabilities"):
-        plays = int(agent.choose(position.state, keys)[0])
-        probabilities = agent.probabilities(position.state)[0]
-        for row in rows:
-            row["probability"] = float(probabilities[row["action"]])
-    else:
-        raise UsageError(
-            f"--agent: {agent.name} knows neither the value of actions nor how likely they are"
-        )
+    try:
+        rows, plays = judge(position, agent)
+    except UsageError as error:
+        raise UsageError(f"--agent: {error}") from None
     line, after = _follow(position, agent, plays)
     progress(1)
     replies = []
@@ -115,6 +89,55 @@ def analyze(
         "line": line,
         "replies": replies,
     }
+
+
+def judge(position: Position, agent: Agent) -> tuple[list[dict[str, Any]], int]:
+    """What an agent holds of each legal action, as in `analyze`, and which one it plays.
+
+    Args:
+        position: in phase move, give or steal.
+        agent: one that knows values of positions or actions, or how likely its actions are.
+
+    Returns:
+        The rows `actions` of `analyze`, and the action.
+
+    Raises:
+        UsageError: the agent knows neither.
+    """
+    keys = np.array([agent.next_key()], np.uint64)
+    legal = position.legal_actions()
+    rows: list[dict[str, Any]] = [
+        {
+            "action": action,
+            "text": position.describe(action),
+            "win_share": None,
+            "ci95": None,
+            "probability": None,
+        }
+        for action in legal
+    ]
+    if knows_values(agent):
+        evaluation = agent.evaluate(position.state, keys)
+        plays = int(evaluation.actions[0])
+        for row in rows:
+            share = float(evaluation.values[0, row["action"]])
+            half = float(evaluation.half_widths[0, row["action"]])
+            if np.isfinite(share):  # an action that was never tried has none
+                row["win_share"] = share
+                row["ci95"] = [max(share - half, 0.0), min(share + half, 1.0)] if half else None
+    elif agent.knows("probabilities"):
+        plays = int(agent.choose(position.state, keys)[0])
+        probabilities = agent.probabilities(position.state)[0]
+        for row in rows:
+            row["probability"] = float(probabilities[row["action"]])
+    else:
+        raise UsageError(f"{agent.name} knows neither the value of actions nor how likely they are")
+    return rows, plays
+
+
+def knows_values(agent: Agent) -> bool:
+    """Whether an agent puts a win share on actions."""
+    return agent.knows("values") or agent.knows("evaluate")
 
 
 def as_text(analysis: dict[str, Any]) -> str:
@@ -181,10 +204,7 @@ def _read(name: str) -> Position:
     """
     if name == STDIN:
         return Position.from_json(sys.stdin.read())
-    try:
-        return Position.from_json(Path(name).read_bytes())
-    except OSError as error:
-        raise UsageError(f"{name}: {error.strerror}") from None
+    return read_position(Path(name))
 
 
 if __name__ == "__main__":

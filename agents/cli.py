@@ -15,7 +15,7 @@ from typing import NoReturn, Protocol
 
 from agents.base import AgentError
 from agents.extras import MissingExtraError, require
-from thatslife_env import PRESETS, PositionError
+from thatslife_env import PRESETS, Position, PositionError
 from thatslife_env.board import MAX_PLAYERS, MIN_PLAYERS
 from thatslife_env.records import RecordError
 
@@ -28,6 +28,9 @@ class UsageError(ValueError):
 
 class FailedError(RuntimeError):
     """The work could not be done, though nothing was asked wrongly; the message names the cause."""
+
+
+BAD_INPUT = (UsageError, AgentError, MissingExtraError, PositionError, RecordError)
 
 
 class Parser(argparse.ArgumentParser):
@@ -43,7 +46,7 @@ def run(main: Callable[[], None], program: str) -> NoReturn:
     """Run a command and exit: bad input and failures become one line and exit code 2 or 1."""
     try:
         main()
-    except (UsageError, AgentError, MissingExtraError, PositionError, RecordError) as error:
+    except BAD_INPUT as error:
         print(f"{program}: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(WRONG_USE)
     except EOFError:
@@ -62,6 +65,24 @@ def run(main: Callable[[], None], program: str) -> NoReturn:
         print(f"{program}: interrupted", file=sys.stderr)
         sys.exit(1)
     sys.exit(0)
+
+
+def read_position(path: Path, place: str = "") -> Position:
+    """The position in a JSON file.
+
+    Args:
+        path: the file.
+        place: the option that names it, for the message of an error.
+
+    Raises:
+        UsageError: it cannot be read.
+        PositionError: it is refused.
+    """
+    try:
+        return Position.from_json(path.read_bytes())
+    except OSError as error:
+        where = f"{place}: {path}" if place else path
+        raise UsageError(f"{where}: {error.strerror}") from None
 
 
 def whole_number(low: int, high: int | None = None) -> Callable[[str], int]:

@@ -18,7 +18,7 @@ SCRIPTS = [ROOT / "train.py", ROOT / "evaluate.py"]
 
 # Each imports only what stands on a lower line.
 LEVELS = [
-    {"board", "_jit"},  # 0
+    {"board", "_jit", "drawing"},  # 0
     {"rules"},  # 1
     {"position", "rewards", "baselines"},  # 2a
     {"observation"},  # 2a; its `decode` is 2b and it takes positions

@@ -66,6 +66,7 @@ def test_wheel_holds_both_packages_and_nothing_else(wheel):
         assert f"agents/builtin/{name}/value/value.json" in names
         assert f"agents/builtin/{name}/value/weights.safetensors" in names
     assert "agents/solved/plain2.json" in names
+    assert "agents/i18n/pl.json" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert not [name for name in names if name.endswith((".nbi", ".nbc", ".pyc"))]
 

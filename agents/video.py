@@ -1,0 +1,148 @@
+"""A recorded game as a film: an animated GIF or an MP4, from the drawing that everything shows.
+
+write_video(game, Path("game.gif"))
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from agents.base import AgentError
+from agents.extras import require
+from agents.files import replacing
+from thatslife_env.drawing import Drawing
+from thatslife_env.records import Game
+from thatslife_env.render import Move, draw
+
+OPENING: Final = 1.0  # seconds that each picture is shown
+ROLL: Final = 0.6
+PLAY: Final = 1.2
+END: Final = 4.0
+
+COLOURS: Final = 96  # of a GIF
+FRAMES_PER_SECOND: Final = 5  # of an MP4
+FORMATS: Final = (".gif", ".mp4")
+
+
+def write_video(
+    game: Game,
+    path: Path,
+    *,
+    names: Sequence[str] | None = None,
+    speed: float = 1.0,
+    scale: float = 1.0,
+) -> None:
+    """Write a game as a film, one picture for each roll and each move.
+
+    Args:
+        game: finished or not.
+        path: ends in .gif or .mp4; the file appears complete or not at all.
+        names: of the seats; None takes those in `game.meta["names"]`, if there are.
+        speed: twice as fast with 2.
+        scale: 1 gives 800 x 500 pixels.
+
+    Raises:
+        AgentError: another suffix, a number that is not positive, or too few or many names.
+        MissingExtraError: Pillow is not installed, or for .mp4 imageio-ffmpeg.
+        OSError: the file cannot be written.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in FORMATS:
+        raise AgentError(f"{path}: a video ends in {' or '.join(FORMATS)}, not {suffix!r}")
+    for name, value in (("speed", speed), ("scale", scale)):
+        if not 0.05 <= value <= 20:
+            raise AgentError(f"{name} must be 0.05 to 20, not {value!r}")
+    if names is None:
+        names = _names_of(game)
+    elif len(names) != game.opening.players:
+        raise AgentError(f"{len(names)} names for {game.opening.players} seats")
+    require("PIL", extra="render")
+    write = _write_gif
+    if suffix == ".mp4":
+        require("imageio_ffmpeg", extra="render")
+        write = _write_mp4
+    with replacing(path) as part:
+        write(part, [(picture, seconds / speed) for picture, seconds in frames(game, names)], scale)
+
+
+def frames(game: Game, names: Sequence[str] | None = None) -> Iterator[tuple[Drawing, float]]:
+    """The pictures of a film and the seconds that each is shown.
+
+    Args:
+        game: what is shown.
+        names: of the seats.
+    """
+    moves: list[Move] = []
+    positions = game.positions()
+    position = next(positions)
+    shown, seconds = draw(position, names=names), OPENING
+    for (kind, value), after in zip(game.events, positions, strict=True):
+        yield shown, seconds
+        if kind == "play":
+            moves = [*moves, (position, value)][-position.players :]
+        position = after
+        shown, seconds = draw(position, moves, names), PLAY if kind == "play" else ROLL
+    yield shown, max(seconds, END)
+
+
+def _names_of(game: Game) -> list[str] | None:
+    """The names in a record, if it has one for each seat."""
+    names = game.meta.get("names")
+    if isinstance(names, list) and len(names) == game.opening.players:
+        return [str(name) for name in names]
+    return None
+
+
+def _write_gif(path: Path, film: Sequence[tuple[Drawing, float]], scale: float) -> None:
+    (image_module,) = require("PIL.Image", extra="render")
+    palette = _palette([film[len(film) * part // 4 - (part == 4)][0] for part in range(5)])
+    images = [
+        drawing.image(scale).quantize(palette=palette, dither=image_module.Dither.NONE)
+        for drawing, _ in film
+    ]
+    images[0].save(
+        path,
+        format="GIF",
+        save_all=True,
+        append_images=images[1:],
+        duration=[max(20, round(seconds * 100) * 10) for _, seconds in film],
+        loop=0,
+        optimize=True,  # what did not change is left out
+    )
+
+
+def _palette(drawings: Sequence[Drawing]) -> Any:
+    """A Pillow image with the colours that these pictures need most."""
+    (image_module,) = require("PIL.Image", extra="render")
+    pictures = [drawing.image(0.5) for drawing in drawings]
+    width, height = pictures[0].size
+    sheet = image_module.new("RGB", (width, height * len(pictures)))
+    for number, picture in enumerate(pictures):
+        sheet.paste(picture, (0, number * height))
+    return sheet.quantize(COLOURS)
+
+
+def _write_mp4(path: Path, film: Sequence[tuple[Drawing, float]], scale: float) -> None:
+    (ffmpeg,) = require("imageio_ffmpeg", extra="render")
+    first = film[0][0].image(scale)
+    size = (first.width // 2 * 2, first.height // 2 * 2)  # the codec wants even numbers
+    writer = ffmpeg.write_frames(
+        str(path),
+        size,
+        fps=FRAMES_PER_SECOND,
+        codec="libx264",
+        pix_fmt_out="yuv420p",
+        quality=7,
+        macro_block_size=2,
+        ffmpeg_log_level="error",
+        output_params=["-f", "mp4", "-preset", "veryfast", "-movflags", "+faststart"],
+    )
+    writer.send(None)
+    try:
+        for drawing, seconds in film:
+            picture = drawing.image(scale).crop((0, 0, *size)).tobytes()
+            for _ in range(max(1, round(seconds * FRAMES_PER_SECOND))):
+                writer.send(picture)
+    finally:
+        writer.close()
