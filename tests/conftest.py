@@ -1,6 +1,7 @@
 """What several test files share: rulesets and positions made up from an explicit Random."""
 
 import itertools
+import os
 import random
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import reference
 import agents
 from thatslife_env import PRESETS, Ruleset
 from thatslife_env.vector import VectorGame
+
+os.environ["SDL_VIDEODRIVER"] = "dummy"  # windows open nowhere; tests need no display
 
 NUMBERS = [*range(-10, 0), *range(1, 9)]
 PHASES = ["roll", "move", "give", "steal", "over"]
