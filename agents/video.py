@@ -19,7 +19,7 @@ ROLL: Final = 0.6
 PLAY: Final = 1.2
 END: Final = 4.0
 
-COLOURS: Final = 96  # of a GIF
+COLOURS: Final = 128  # of a GIF
 FRAMES_PER_SECOND: Final = 5  # of an MP4
 FORMATS: Final = (".gif", ".mp4")
 
@@ -113,14 +113,18 @@ def _write_gif(path: Path, film: Sequence[tuple[Drawing, float]], scale: float) 
 
 
 def _palette(drawings: Sequence[Drawing]) -> Any:
-    """A Pillow image with the colours that these pictures need most."""
+    """A Pillow image with the colours of these pictures, and those of their softened borders."""
     (image_module,) = require("PIL.Image", extra="render")
+    flat = sorted(set().union(*(drawing.colours() for drawing in drawings)))
     pictures = [drawing.image(0.5) for drawing in drawings]
     width, height = pictures[0].size
     sheet = image_module.new("RGB", (width, height * len(pictures)))
     for number, picture in enumerate(pictures):
         sheet.paste(picture, (0, number * height))
-    return sheet.quantize(COLOURS)
+    mixed = sheet.quantize(max(2, COLOURS - len(flat))).getpalette()
+    palette = image_module.new("P", (1, 1))
+    palette.putpalette([*b"".join(bytes.fromhex(colour[1:]) for colour in flat), *mixed])
+    return palette
 
 
 def _write_mp4(path: Path, film: Sequence[tuple[Drawing, float]], scale: float) -> None:

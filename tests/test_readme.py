@@ -61,7 +61,7 @@ def test_pictures_are_up_to_date():
         for number in (0, len(film) // 2, len(film) - 1):
             shown.seek(number)
             pixels = np.asarray(shown.convert("RGB"))
-            assert unlikeness(pixels, film[number][0].pixels(pictures.SCALE)) < 2 * TOLERANCE
+            assert unlikeness(pixels, film[number][0].pixels(pictures.SCALE)) < TOLERANCE
 
 
 def test_links_lead_somewhere():

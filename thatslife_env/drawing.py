@@ -132,6 +132,19 @@ class Drawing:
             _paint(brush, shape, large[0] / self.width)
         return image.reduce(OVERSAMPLING)
 
+    def colours(self) -> set[str]:
+        """The colours it is drawn with, #rrggbb."""
+        found = set()
+        for shape in self.shapes:
+            match shape:
+                case Line(_, colour, _):
+                    found.add(colour)
+                case Box() | Oval() | Area():
+                    found |= {colour for colour in (shape.fill, shape.edge) if colour}
+                case Text():
+                    found.add(shape.fill)
+        return found
+
     def pixels(self, scale: float = 1.0) -> npt.NDArray[np.uint8]:
         """The picture as uint8[H, W, 3], the caller's own.
 
