@@ -1,5 +1,6 @@
 """What people see: the drawing, its two forms, and the environments' `rgb_array` and `human`."""
 
+import copy
 import json
 import os
 import random
@@ -234,6 +235,10 @@ def test_names_cannot_break_out_of_the_svg():
     assert "<b>&" in words_of(draw(moving(), names=["<b>&", "x"]))
     assert len(ET.fromstring(svg)) > 50
     assert svg.count("</svg>") == 1
+    ugly = draw(moving(), names=["a\nb\0", "\ud800"])
+    assert "a?b?" in words_of(ugly)
+    assert len(ET.fromstring(ugly.svg().encode())) > 50
+    assert ugly.pixels(0.2).any()
 
 
 def test_a_notebook_shows_positions_and_drawings():
@@ -430,6 +435,18 @@ def test_the_window_shows_the_picture(make):
     env.reset(seed=1)  # opens it once more
     assert np.array_equal(on_screen()[:60, :400], first_picture[:60, :400])
     env.close()
+
+
+def test_environments_that_show_can_be_copied():
+    for mode in ("rgb_array", "human"):
+        env = thatslife_v0.raw_env(render_mode=mode)
+        env.reset(seed=1)
+        other = copy.deepcopy(env)
+        other.step(other.position.legal_actions()[0])
+        assert other.position != env.position
+        for each in (env, other):
+            each.render()
+            each.close()
 
 
 def test_a_window_closed_by_hand_stays_closed():

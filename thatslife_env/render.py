@@ -110,7 +110,7 @@ def draw(
         ValueError: the number of names is not that of the seats.
         IllegalMoveError: a move was not legal.
     """
-    table = _Table(position, tuple(moves), tuple(names) if names else None)
+    table = _Table(position, tuple(moves), _names(position, names))
     shapes = (
         Box(0, 0, WIDTH, HEIGHT, _PAPER),
         *_header(table),
@@ -175,7 +175,7 @@ def _names(position: Position, names: Sequence[str] | None) -> list[str]:
         return [f"seat {seat}" for seat in range(position.players)]
     if len(names) != position.players:
         raise ValueError(f"{len(names)} names for {position.players} seats")
-    return [str(name) for name in names]
+    return ["".join(mark if mark.isprintable() else "?" for mark in str(name)) for name in names]
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -223,11 +223,9 @@ class _Seen:
 class _Table:
     """A position and its moves, made ready to be drawn."""
 
-    def __init__(
-        self, position: Position, moves: tuple[Move, ...], names: tuple[str, ...] | None
-    ) -> None:
+    def __init__(self, position: Position, moves: tuple[Move, ...], names: list[str]) -> None:
         self.position = position
-        self.names = _names(position, names)
+        self.names = names
         data = position.to_json()
         self.track: list[Face] = data["track"]
         self.pawns: list[list[int]] = data["pawns"]
@@ -764,11 +762,16 @@ class Window:
 
     def __init__(self, fps: float) -> None:
         os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
-        (self._pygame,) = require("pygame")
+        require("pygame")
         self._seconds = 1 / fps
         self._shown: Drawing | None = None
         self._shown_at = -math.inf
         self._is_dismissed = False
+
+    @property
+    def _pygame(self) -> Any:
+        """The module; kept nowhere, so that environments can be copied."""
+        return require("pygame")[0]
 
     def show(self, drawing: Drawing) -> None:
         """Show a drawing, once the one before has been seen long enough; opens the window.
