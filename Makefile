@@ -7,7 +7,7 @@ READY := $(VENV)/ready
 MODULES := node_modules/.package-lock.json
 PORT ?= 8000
 
-.PHONY: help setup test test-slow test-js test-web check demo bench web web-ready web-models screenshots clean
+.PHONY: help setup test test-slow test-js test-web check demo bench web web-ready web-models screenshots pictures clean
 
 help:
 	@echo "make demo       set up from nothing, train, evaluate, export; shows what it did"
@@ -18,6 +18,7 @@ help:
 	@echo "make test-js    the rules of the page, in JavaScript, against those in Python"
 	@echo "make test-web   the page in headless Chromium"
 	@echo "make screenshots  the pictures of the page in docs/images"
+	@echo "make pictures   the picture and the film of a game in docs/images"
 	@echo "make bench      how fast everything is, against plain C and others (needs gcc)"
 	@echo "make clean      remove .venv and caches"
 
@@ -69,6 +70,9 @@ web: web-ready
 
 screenshots: web-ready
 	node web/tools/screenshots.js docs/images
+
+pictures: setup
+	$(RUN) docs/pictures.py
 
 # Trains a player of the basic game for two, compares it, and says where everything is.
 DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)

@@ -19,7 +19,7 @@ ROLL: Final = 0.6
 PLAY: Final = 1.2
 END: Final = 4.0
 
-COLOURS: Final = 96  # of a GIF
+COLOURS: Final = 128  # of a GIF
 FRAMES_PER_SECOND: Final = 5  # of an MP4
 FORMATS: Final = (".gif", ".mp4")
 
@@ -38,11 +38,11 @@ def write_video(
         game: finished or not.
         path: ends in .gif or .mp4; the file appears complete or not at all.
         names: of the seats; None takes those in `game.meta["names"]`, if there are.
-        speed: twice as fast with 2.
-        scale: 1 gives 800 x 500 pixels.
+        speed: 0.05 to 20; twice as fast with 2.
+        scale: 0.1 to 4; 1 gives 800 x 500 pixels.
 
     Raises:
-        AgentError: another suffix, a number that is not positive, or too few or many names.
+        AgentError: another suffix, a number outside its range, or too few or many names.
         MissingExtraError: Pillow is not installed, or for .mp4 imageio-ffmpeg.
         OSError: the file cannot be written.
     """
@@ -50,9 +50,9 @@ def write_video(
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
         raise AgentError(f"{path}: a video ends in {' or '.join(FORMATS)}, not {suffix!r}")
-    for name, value in (("speed", speed), ("scale", scale)):
-        if not 0.05 <= value <= 20:
-            raise AgentError(f"{name} must be 0.05 to 20, not {value!r}")
+    for name, value, low, high in (("speed", speed, 0.05, 20), ("scale", scale, 0.1, 4)):
+        if not low <= value <= high:
+            raise AgentError(f"{name} must be {low} to {high}, not {value!r}")
     if names is None:
         names = _names_of(game)
     elif len(names) != game.opening.players:
@@ -97,15 +97,15 @@ def _names_of(game: Game) -> list[str] | None:
 def _write_gif(path: Path, film: Sequence[tuple[Drawing, float]], scale: float) -> None:
     (image_module,) = require("PIL.Image", extra="render")
     palette = _palette([film[len(film) * part // 4 - (part == 4)][0] for part in range(5)])
-    images = [
+    images = (
         drawing.image(scale).quantize(palette=palette, dither=image_module.Dither.NONE)
         for drawing, _ in film
-    ]
-    images[0].save(
+    )
+    next(images).save(
         path,
         format="GIF",
         save_all=True,
-        append_images=images[1:],
+        append_images=images,
         duration=[max(20, round(seconds * 100) * 10) for _, seconds in film],
         loop=0,
         optimize=True,  # what did not change is left out
@@ -113,14 +113,18 @@ def _write_gif(path: Path, film: Sequence[tuple[Drawing, float]], scale: float) 
 
 
 def _palette(drawings: Sequence[Drawing]) -> Any:
-    """A Pillow image with the colours that these pictures need most."""
+    """A Pillow image with the colours of these pictures, and those of their softened borders."""
     (image_module,) = require("PIL.Image", extra="render")
+    flat = sorted(set().union(*(drawing.colours() for drawing in drawings)))
     pictures = [drawing.image(0.5) for drawing in drawings]
     width, height = pictures[0].size
     sheet = image_module.new("RGB", (width, height * len(pictures)))
     for number, picture in enumerate(pictures):
         sheet.paste(picture, (0, number * height))
-    return sheet.quantize(COLOURS)
+    mixed = sheet.quantize(max(2, COLOURS - len(flat))).getpalette()
+    palette = image_module.new("P", (1, 1))
+    palette.putpalette([*b"".join(bytes.fromhex(colour[1:]) for colour in flat), *mixed])
+    return palette
 
 
 def _write_mp4(path: Path, film: Sequence[tuple[Drawing, float]], scale: float) -> None:

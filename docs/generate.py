@@ -10,14 +10,15 @@ import re
 import sys
 from pathlib import Path
 
+from pictures import played
+
 from agents.afterstate import features_table
 from agents.boards import board_names, load_board
 from agents.config import config_table
 from agents.registry import KINDS
 from agents.vector_layout import vector_table
-from thatslife_env import PRESETS, Position, Ruleset
+from thatslife_env import PRESETS, Ruleset
 from thatslife_env.observation import layout_table
-from thatslife_env.position import dice
 from thatslife_env.rewards import REWARDS
 from thatslife_env.spec import action_table
 
@@ -31,17 +32,7 @@ PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 def picture() -> str:
     """A game in progress, as `print(position)` draws it."""
-    seed = 7
-    position = Position.deal(Ruleset.preset("full", players=3), seed)
-    n_rolls = 0
-    while n_rolls < 31:
-        if position.phase == "roll":
-            position = position.roll(dice(seed, n_rolls))
-            n_rolls += 1
-        else:
-            legal = position.legal_actions()
-            position = position.play(legal[n_rolls % len(legal)])
-    return f"```text\n{position}\n```"
+    return f"```text\n{played().position}\n```"
 
 
 def preset_table() -> str:

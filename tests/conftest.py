@@ -1,6 +1,7 @@
 """What several test files share: rulesets and positions made up from an explicit Random."""
 
 import itertools
+import os
 import random
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from agents.afterstate import ValueNetwork, features_used, save_value
 from thatslife_env import PRESETS, Ruleset
 from thatslife_env.board import MAX_PLAYERS
 from thatslife_env.vector import VectorGame
+
+os.environ["SDL_VIDEODRIVER"] = "dummy"  # windows open nowhere; tests need no display
 
 NUMBERS = [*range(-10, 0), *range(1, 9)]
 PHASES = ["roll", "move", "give", "steal", "over"]

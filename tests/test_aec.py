@@ -129,7 +129,7 @@ def test_seeds_by_the_book(door, name, players):
 def test_declarations(door):
     env = door(ruleset="full", players=4)
     assert env.metadata["name"] == "thatslife_v0"
-    assert env.metadata["render_modes"] == ["ansi"]
+    assert env.metadata["render_modes"] == ["ansi", "rgb_array", "human"]
     assert not env.metadata["is_parallelizable"]
     assert env.possible_agents == ["player_0", "player_1", "player_2", "player_3"]
     for agent in env.possible_agents:
@@ -153,7 +153,7 @@ def test_declarations(door):
         ({"players": 1}, "players"),
         ({"ruleset": Ruleset(players=3), "players": 4}, "contradicts"),
         ({"ruleset": {"player": 3}}, "player"),
-        ({"render_mode": "human"}, "human"),
+        ({"render_mode": "svg"}, "None or one of ansi, rgb_array, human, not 'svg'"),
         ({"shaping": "much"}, "much"),
     ],
 )

@@ -29,6 +29,7 @@ LEVELS = [
 ]
 LEVEL = {name: level for level, names in enumerate(LEVELS) for name in names}
 DOORS = LEVELS[-1]
+SHOWN = {"position"}  # what may import `render` in a method, from below it: a notebook asks for it
 PACKAGE = {"board", "_jit", "position"}  # what the package itself may import, to stay light
 
 OUTSIDE = {
@@ -96,6 +97,7 @@ def upward(name: str, source: str) -> list[str]:
             is_below = False  # the package itself lies above its modules
         else:
             is_below = module in LEVEL and LEVEL[module] < LEVEL[name]
+            is_below = is_below or (module == "render" and name in SHOWN and not is_head)
         if not is_below:
             found.append(f"{name} imports {module or 'thatslife_env'} ({', '.join(names)})")
         if module == "render" and is_head:

@@ -165,7 +165,7 @@ def test_registering_twice_is_quiet():
         ({"seat": "left"}, "left"),
         ({"seat": True}, "seat"),
         ({"illegal": "ignore"}, "lose"),
-        ({"render_mode": "human"}, "human"),
+        ({"render_mode": "svg"}, "None or one of ansi, rgb_array, human, not 'svg'"),
         ({"opponents": "gredy"}, "random, greedy"),
         ({"opponents": ["greedy"]}, "1 opponents listed for 2 seats"),
         ({"opponents": ["greedy"] * 3}, "3 opponents listed for 2 seats"),

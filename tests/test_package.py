@@ -37,6 +37,11 @@ try:
     agents.make("policy:nowhere")
 except ImportError as error:
     print(error)
+assert position._repr_svg_().startswith("<svg")
+try:
+    thatslife_v0.raw_env(render_mode="rgb_array")
+except ImportError as error:
+    print(error)
 """
 
 
@@ -81,4 +86,5 @@ def test_wheel_plays_without_extras_from_any_directory(wheel, tmp_path):
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     said = run(python, "-c", GAME, cwd=elsewhere, env=environment)
     assert "pip install 'thatslife[train]'" in said
+    assert "pip install 'thatslife[render]'" in said
     assert not list((tmp_path / "venv").rglob("*.nb[ic]"))

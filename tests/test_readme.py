@@ -1,11 +1,17 @@
 """README and docs say what the code says, and their Python runs."""
 
+import importlib.util
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from make_images import TOLERANCE, unlikeness
+from PIL import Image
+
+from agents.video import frames
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -36,6 +42,26 @@ def test_python_of_the_docs_runs_without_a_warning(block):
 def test_generated_parts_are_up_to_date():
     done = run("docs/generate.py", "--check")
     assert done.returncode == 0, done.stderr
+
+
+def test_pictures_are_up_to_date():
+    """As `make pictures` makes them, but for the letters of another FreeType."""
+    path = ROOT / "docs" / "pictures.py"
+    spec = importlib.util.spec_from_file_location("pictures_of_the_docs", path)
+    pictures = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(pictures)
+    with Image.open(pictures.IMAGES / "game.png") as shown:
+        pixels = np.asarray(shown.convert("RGB"))
+    assert unlikeness(pixels, pictures.picture().pixels()) < TOLERANCE
+    film = list(frames(pictures.film()))
+    path = pictures.IMAGES / "game.gif"
+    assert path.stat().st_size < 1_000_000
+    with Image.open(path) as shown:
+        assert shown.n_frames == len(film)
+        for number in (0, len(film) // 2, len(film) - 1):
+            shown.seek(number)
+            pixels = np.asarray(shown.convert("RGB"))
+            assert unlikeness(pixels, film[number][0].pixels(pictures.SCALE)) < TOLERANCE
 
 
 def test_links_lead_somewhere():

@@ -132,6 +132,19 @@ class Drawing:
             _paint(brush, shape, large[0] / self.width)
         return image.reduce(OVERSAMPLING)
 
+    def colours(self) -> set[str]:
+        """The colours it is drawn with, #rrggbb."""
+        found = set()
+        for shape in self.shapes:
+            match shape:
+                case Line(_, colour, _):
+                    found.add(colour)
+                case Box() | Oval() | Area():
+                    found |= {colour for colour in (shape.fill, shape.edge) if colour}
+                case Text():
+                    found.add(shape.fill)
+        return found
+
     def pixels(self, scale: float = 1.0) -> npt.NDArray[np.uint8]:
         """The picture as uint8[H, W, 3], the caller's own.
 
@@ -279,9 +292,11 @@ def _paint(brush: Any, shape: Shape, scale: float) -> None:
         case Box(x, y, width, height, fill, radius, edge, thick):
             out = thick / 2 if edge else 0.0  # Pillow's edges lie inside, SVG's on the border
             corners = at([(x - out, y - out), (x + width + out, y + height + out)])
-            corners[1] = (corners[1][0] - 1, corners[1][1] - 1)  # the last pixel belongs to it
+            (left, top), (right, bottom) = corners
+            corners[1] = (max(left, right - 1), max(top, bottom - 1))  # its last pixel
             line = max(1, round(thick * scale)) if edge else 0
-            brush.rounded_rectangle(corners, (radius + out) * scale, fill, edge, line)
+            bend = (radius + out) * scale if radius else 0
+            brush.rounded_rectangle(corners, bend, fill, edge, line)
         case Oval(x, y, across, down, fill, edge, thick):
             out = thick / 2 if edge else 0.0
             corners = at([(x - across - out, y - down - out), (x + across + out, y + down + out)])

@@ -11,6 +11,7 @@ import gymnasium
 import numpy as np
 import numpy.typing as npt
 
+from thatslife_env.baselines import BASELINES, baseline_action
 from thatslife_env.board import N_ACTIONS
 from thatslife_env.games import RulesetLike, SeatGames
 from thatslife_env.observation import HIGH, LOW, OBS_SIZE
@@ -45,13 +46,18 @@ class ThatsLifeEnv(gymnasium.Env):
         gamma: the learner's discount, used by the shaping.
         illegal: `lose` ends the game at once with the worst reward and `info["illegal_action"]`,
             `raise` raises IllegalMoveError and changes nothing.
-        render_mode: None or `ansi`.
+        render_mode: None; `ansi`: `render` gives a text; `rgb_array`: it gives pixels; `human`: a
+            window shows every position, also those of the other seats.
 
     Raises:
         ValueError: an argument is outside its set.
+        ImportError: what `rgb_array` or `human` needs is not installed (the extra `render`).
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 2}  # noqa: RUF012  # Gymnasium's declaration
+    metadata: dict[str, Any] = {  # noqa: RUF012  # Gymnasium's declaration
+        "render_modes": ["ansi", "rgb_array", "human"],
+        "render_fps": 2,
+    }
 
     def __init__(
         self,
@@ -66,8 +72,14 @@ class ThatsLifeEnv(gymnasium.Env):
         render_mode: str | None = None,
     ) -> None:
         if render_mode not in (None, *self.metadata["render_modes"]):
-            raise ValueError(f"render_mode must be None or 'ansi', not {render_mode!r}")
+            modes = ", ".join(self.metadata["render_modes"])
+            raise ValueError(f"render_mode must be None or one of {modes}, not {render_mode!r}")
         self.render_mode = render_mode
+        self._screen: Any = None
+        if render_mode in ("rgb_array", "human"):
+            from thatslife_env.render import Screen
+
+            self._screen = Screen(render_mode, self.metadata["render_fps"])
         self._play = SeatGames(
             1,
             ruleset,
@@ -91,10 +103,11 @@ class ThatsLifeEnv(gymnasium.Env):
         """An opponent as `SeatGames` takes it."""
         if isinstance(opponent, Mapping):
             return {self._batch(one): weight for one, weight in opponent.items()}
-        if not callable(opponent):
-            return opponent  # a name; SeatGames refuses anything else
-
-        return _BatchOpponent(self, opponent)
+        if callable(opponent):
+            return _BatchOpponent(self, opponent)
+        if self._screen is not None and opponent in BASELINES:
+            return _SeenBaseline(self, opponent)
+        return opponent  # a name; SeatGames refuses anything else
 
     @property
     def position(self) -> Position:
@@ -126,12 +139,15 @@ class ThatsLifeEnv(gymnasium.Env):
         seed = None if seed is None else check_seed(seed)
         streams = None if seed is None else [seed]
         super().reset(seed=seed)
+        if self._screen is not None:
+            self._screen.begin()
         try:
             self._play.reset(streams, position)
         except BaseException:
             self._is_over = self._is_over or not self._play.is_ready
             raise
         self._is_over = False
+        self._show()
         return self._observe()
 
     def step(
@@ -150,6 +166,7 @@ class ThatsLifeEnv(gymnasium.Env):
         is_legal = 0 <= number < N_ACTIONS and bool(self._mask[0, number])
         if self._illegal == "raise" and not is_legal:
             raise illegal_move(self._play.states[0], number)
+        self._note(self.position, number)
         play = self._play
         try:
             play.step(np.array([number if is_legal else -1]))
@@ -158,6 +175,7 @@ class ThatsLifeEnv(gymnasium.Env):
             self._mask[:] = False
             raise
         self._is_over = bool(play.done[0])
+        self._show()
         observation, info = self._observe()
         if self._is_over:
             if play.forfeited[0]:
@@ -171,9 +189,45 @@ class ThatsLifeEnv(gymnasium.Env):
         """The learner's legal actions now: bool[16], True = legal."""
         return self._mask[0].copy()
 
-    def render(self) -> str | None:  # type: ignore[override]  # of all RenderFrames
-        """A drawing of the position, with `render_mode="ansi"`."""
-        return None if self.render_mode is None else str(self.position)
+    def render(self) -> str | npt.NDArray[np.uint8] | None:  # type: ignore[override]  # of all RenderFrames
+        """The position as `render_mode` says.
+
+        Returns:
+            A text with `ansi`; uint8[H, W, 3] with `rgb_array`; None with `human`, as the window
+            shows it already, and without a mode.
+
+        Raises:
+            gymnasium.error.ResetNeeded: there was no reset yet.
+            DisplayError: no window can be opened (of `render`).
+        """
+        if self.render_mode is None:
+            return None
+        if not self._play.games["number"][0]:
+            raise gymnasium.error.ResetNeeded("there is no game to render: call reset()")
+        if self._screen is None:
+            return str(self.position)
+        return self._screen.render(self.position, self._names())
+
+    def close(self) -> None:
+        """Close the window, if there is one; may be called at any time."""
+        if self._screen is not None:
+            self._screen.close()
+
+    def _names(self) -> list[str]:
+        """What pictures call the seats."""
+        names = [f"seat {seat}" for seat in range(self.position.players)]
+        names[self.seat] = "learner"
+        return names
+
+    def _note(self, position: Position, action: int) -> None:
+        """Have pictures tell a move that is about to be played."""
+        if self._screen is not None:
+            self._screen.note(position, action, self._names())
+
+    def _show(self) -> None:
+        """Keep the window up to date, if there is one."""
+        if self._screen is not None and self._screen.is_live:
+            self.render()
 
     def _observe(self) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
         observation = np.empty((1, OBS_SIZE), np.float32)
@@ -201,11 +255,37 @@ class _BatchOpponent:
     def __call__(
         self, states: npt.NDArray[Any], keys: npt.NDArray[np.uint64]
     ) -> npt.NDArray[np.int64]:
-        action = self._opponent(Position.from_state(states[0]), self._env.np_random)
+        position = Position.from_state(states[0])
+        action = self._opponent(position, self._env.np_random)
         try:
-            return np.array([as_action(action)], np.int64)
+            actions = np.array([as_action(action)], np.int64)
         except (IllegalMoveError, OverflowError):
             raise IllegalMoveError(f"the opponent {self!r} played {action!r}") from None
+        self._env._note(position, int(actions[0]))
+        return actions
+
+
+class _SeenBaseline:
+    """A baseline outside the kernels, so that what it plays can be shown; it plays the same.
+
+    Args:
+        env: whose opponent it is.
+        name: which baseline.
+    """
+
+    def __init__(self, env: ThatsLifeEnv, name: str) -> None:
+        self._env = env
+        self._name = name
+
+    def __repr__(self) -> str:
+        return self._name
+
+    def __call__(
+        self, states: npt.NDArray[Any], keys: npt.NDArray[np.uint64]
+    ) -> npt.NDArray[np.int64]:
+        action = int(baseline_action(states[0], BASELINES.index(self._name), keys[0]))
+        self._env._note(Position.from_state(states[0]), action)
+        return np.array([action], np.int64)
 
 
 def _position_option(options: dict[str, Any] | None) -> Position | None:

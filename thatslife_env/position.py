@@ -313,6 +313,12 @@ class Position:
             )
         return "\n".join(line.rstrip() for line in lines)
 
+    def _repr_svg_(self) -> str:
+        """The picture that a notebook shows."""
+        from thatslife_env.render import draw  # above this module, imported where it is used
+
+        return draw(self).svg()
+
     def _headline(self) -> str:
         seat, die = self.player, self.die
         return {

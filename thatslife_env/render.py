@@ -10,10 +10,16 @@ used; pixels need Pillow, the window pygame (the extra `render`).
 
 import itertools
 import math
+import os
 import textwrap
+import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
 
 from thatslife_env import rules
 from thatslife_env.board import FIRST_GUARD, FIRST_OPPONENT, MAX_VALUE, MIN_VALUE
@@ -28,6 +34,7 @@ from thatslife_env.drawing import (
     Text,
     moved,
     outline,
+    require,
 )
 from thatslife_env.position import Position
 
@@ -103,7 +110,7 @@ def draw(
         ValueError: the number of names is not that of the seats.
         IllegalMoveError: a move was not legal.
     """
-    table = _Table(position, tuple(moves), tuple(names) if names else None)
+    table = _Table(position, tuple(moves), _names(position, names))
     shapes = (
         Box(0, 0, WIDTH, HEIGHT, _PAPER),
         *_header(table),
@@ -168,7 +175,7 @@ def _names(position: Position, names: Sequence[str] | None) -> list[str]:
         return [f"seat {seat}" for seat in range(position.players)]
     if len(names) != position.players:
         raise ValueError(f"{len(names)} names for {position.players} seats")
-    return [str(name) for name in names]
+    return ["".join(mark if mark.isprintable() else "?" for mark in str(name)) for name in names]
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -216,11 +223,9 @@ class _Seen:
 class _Table:
     """A position and its moves, made ready to be drawn."""
 
-    def __init__(
-        self, position: Position, moves: tuple[Move, ...], names: tuple[str, ...] | None
-    ) -> None:
+    def __init__(self, position: Position, moves: tuple[Move, ...], names: list[str]) -> None:
         self.position = position
-        self.names = _names(position, names)
+        self.names = names
         data = position.to_json()
         self.track: list[Face] = data["track"]
         self.pawns: list[list[int]] = data["pawns"]
@@ -407,7 +412,17 @@ def _pieces(table: _Table, slot: int) -> Iterator[Shape]:
             back = (shown - 1 - rank) * 3 * scale
             yield from _piece(owner, foot[0] + fan, foot[1] - back, scale)
         if count > shown:
-            yield Text(foot[0], foot[1] - 38 * scale, f"x{count}", 20 * scale, _INK, "middle", True)
+            number_at = (foot[0] + 13 * scale, foot[1] - 3 * scale)
+            yield Oval(*number_at, 9 * scale, 9 * scale, _INK, _CARD, 1.5 * scale)
+            yield Text(
+                number_at[0],
+                number_at[1] + 5 * scale,
+                str(count),
+                14 * scale,
+                _CARD,
+                "middle",
+                True,
+            )
 
 
 def _corner(number: int, n: int) -> tuple[float, float, float]:
@@ -595,29 +610,32 @@ def _seat(
     is_on = not position.is_over and seat == position.player
     edge, thick = (fill, 3) if is_on else (_RULE, 1)
     if table.may_choose(seat):
-        edge, thick = "#d9a400", 4
+        edge, thick = _INK, 3
     yield Box(x, y, width, height, _CARD if is_on else _CARD_ASIDE, 9, edge, thick)
     size = 1.2 if height > 110 else 1.0
     yield from _badge(seat, x + 17 * size, y + 17 * size, 0.72 * size)
-    name = _cut(table.names[seat], round(13 / size))
-    yield Text(x + 33 * size, y + 22 * size, name, 14 * size, _INK, bold=True)
+    name = _cut(table.names[seat], round(12 / size))
+    yield Text(x + 33 * size, y + 22 * size, name, 10 + 4 * size, _INK, bold=True)
     home = table.pawns[seat].count(len(table.track) - 1)
     note = f"{home}/{len(table.pawns[seat])} home"
     if position.is_over:
         note = "winner" if seat in position.winners() else ""
-    yield Text(x + width - 50 * size, y + 22 * size, note, 11 * size, _MUTED, "end")
+    if note:
+        yield Text(x + width - 50, y + 22 * size, note, 11, _MUTED, "end")
     yield Text(x + width - 9, y + 23 * size, str(table.scores[seat]), 20 * size, _INK, "end", True)
-    below = y + 27 * size
-    lines = []
+    told = []
     if seat in table.told:
         die, words = table.told[seat]
-        lines = textwrap.wrap(f"{die}: {words}", round(39 / size))
-        if height < 90 and len(lines) > 1:
-            lines = [_cut(" ".join(lines), round(39 / size))]
-    for line in lines[:2] if height >= 90 else lines or [""]:
+        room = round(41 / size)
+        told = textwrap.wrap(f"{die}: {words}", room)
+        most = 2 if height >= 90 else 1
+        if len(told) > most:
+            told = [*told[: most - 1], _cut(" ".join(told[most - 1 :]), room)]
+    below = y + 27 * size
+    for line in told:
         below += 13 * size
         yield Text(x + 10, below - 2, line, 10.5 * size, _MUTED)
-    below += 5
+    below += 5 if told else 5 + 13 * size
     is_changed = table.seen is not None and seat in _gainers(table.seen)
     yield from _tower(
         table.towers[seat], x + 8, below, width - 16, y + height - 6 - below, is_changed
@@ -661,3 +679,156 @@ def _tower(
             yield from _digits(face, *middle, chip * (0.46 if abs(face) > 9 else 0.56))
         else:
             yield from _symbol(face, *middle, chip / 68)
+
+
+# Showing ------------------------------------------------------------------------------------
+
+
+class DisplayError(RuntimeError):
+    """No window can be opened here."""
+
+
+class Screen:
+    """What an environment shows with `render_mode` `rgb_array` or `human`.
+
+    It remembers what was played last, so that pictures can tell.
+
+    Args:
+        mode: `rgb_array` or `human`.
+        fps: pictures a second that the window shows at most.
+
+    Raises:
+        ImportError: Pillow is not installed, or for `human` pygame.
+    """
+
+    def __init__(self, mode: str, fps: float) -> None:
+        require("PIL.Image")
+        self._moves: deque[Move] = deque(maxlen=8)
+        self._window = Window(fps) if mode == "human" else None
+
+    @property
+    def is_live(self) -> bool:
+        """Whether there is a window to be kept up to date."""
+        return self._window is not None
+
+    def begin(self) -> None:
+        """Forget what was played: another game begins."""
+        self._moves.clear()
+
+    def note(self, position: Position, action: int, names: Sequence[str] | None = None) -> None:
+        """Remember a move about to be played, and have the window show where.
+
+        An illegal action is left out.
+
+        Raises:
+            DisplayError: no window can be opened.
+        """
+        if self._window is not None:
+            self.render(position, names)
+        if action in position.legal_actions():
+            self._moves.append((position, action))
+
+    def render(
+        self, position: Position, names: Sequence[str] | None = None
+    ) -> npt.NDArray[np.uint8] | None:
+        """The picture of a position as uint8[H, W, 3]; or None, and the window shows it.
+
+        Raises:
+            DisplayError: no window can be opened.
+        """
+        drawing = draw(position, tuple(self._moves), names)
+        if self._window is None:
+            return drawing.pixels()
+        self._window.show(drawing)
+        return None
+
+    def close(self) -> None:
+        """Close the window, if there is one; may be called at any time."""
+        if self._window is not None:
+            self._window.close()
+
+
+class Window:
+    """A window that shows drawings, each for its time. A process has one, whoever draws in it.
+
+    If it is closed by hand, nothing more is shown until `close`.
+
+    Args:
+        fps: drawings a second at most.
+
+    Raises:
+        ImportError: pygame is not installed.
+    """
+
+    def __init__(self, fps: float) -> None:
+        os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
+        require("pygame")
+        self._seconds = 1 / fps
+        self._shown: Drawing | None = None
+        self._shown_at = -math.inf
+        self._is_dismissed = False
+
+    @property
+    def _pygame(self) -> Any:
+        """The module; kept nowhere, so that environments can be copied."""
+        return require("pygame")[0]
+
+    def show(self, drawing: Drawing) -> None:
+        """Show a drawing, once the one before has been seen long enough; opens the window.
+
+        Raises:
+            DisplayError: it cannot be opened.
+        """
+        self._listen()
+        if self._is_dismissed or drawing == self._shown:
+            return
+        self._open(drawing)
+        while time.monotonic() < self._shown_at + self._seconds:
+            time.sleep(0.01)
+            self._listen()
+            if self._is_dismissed:
+                return
+        pygame = self._pygame
+        image = drawing.image()
+        surface = pygame.display.get_surface()
+        surface.blit(pygame.image.frombuffer(image.tobytes(), image.size, "RGB"), (0, 0))
+        pygame.display.set_caption(drawing.title)
+        pygame.display.flip()
+        self._shown, self._shown_at = drawing, time.monotonic()
+
+    def close(self) -> None:
+        """Close it; may be called at any time, also if it is closed."""
+        if self._shown is not None:
+            self._pygame.display.quit()
+        self._shown, self._shown_at, self._is_dismissed = None, -math.inf, False
+
+    def _open(self, drawing: Drawing) -> None:
+        """Open the window unless it is open."""
+        display = self._pygame.display
+        if display.get_init() and display.get_surface() is not None:
+            return
+        try:
+            display.init()
+            if display.get_driver() in _UNSEEN and not _is_driver_chosen():
+                raise self._pygame.error("there is no display")
+            display.set_mode((drawing.width, drawing.height))
+        except self._pygame.error as error:
+            display.quit()
+            raise DisplayError(
+                f"no window can be opened: {error}; render_mode='rgb_array' needs none"
+            ) from None
+
+    def _listen(self) -> None:
+        """Take in what was done to the window."""
+        if self._shown is None or not self._pygame.display.get_init():
+            return
+        if any(event.type == self._pygame.QUIT for event in self._pygame.event.get()):
+            self.close()
+            self._is_dismissed = True
+
+
+_UNSEEN = ("dummy", "offscreen", "evdev")  # what SDL falls back on where there is no display
+
+
+def _is_driver_chosen() -> bool:
+    return any(os.environ.get(name) for name in ("SDL_VIDEODRIVER", "SDL_VIDEO_DRIVER"))

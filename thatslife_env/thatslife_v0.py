@@ -58,15 +58,17 @@ class raw_env(AECEnv):  # noqa: N801  # PettingZoo's name
         reward: name of the terminal reward (`rewards.REWARDS`).
         shaping: scale per point: every step gains each seat with `shaping x (potential after -
             before)`.
-        render_mode: None or `ansi`.
+        render_mode: None; `ansi`: `render` gives a text; `rgb_array`: it gives pixels; `human`: a
+            window shows every position.
 
     Raises:
         ValueError: an argument is outside its set.
+        ImportError: what `rgb_array` or `human` needs is not installed (the extra `render`).
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  # PettingZoo's declaration
         "name": "thatslife_v0",
-        "render_modes": ["ansi"],
+        "render_modes": ["ansi", "rgb_array", "human"],
         "render_fps": 2,
         "is_parallelizable": False,
     }
@@ -81,8 +83,14 @@ class raw_env(AECEnv):  # noqa: N801  # PettingZoo's name
     ) -> None:
         super().__init__()
         if render_mode not in (None, *self.metadata["render_modes"]):
-            raise ValueError(f"render_mode must be None or 'ansi', not {render_mode!r}")
+            modes = ", ".join(self.metadata["render_modes"])
+            raise ValueError(f"render_mode must be None or one of {modes}, not {render_mode!r}")
         self.render_mode = render_mode
+        self._screen: Any = None
+        if render_mode in ("rgb_array", "human"):
+            from thatslife_env.render import Screen
+
+            self._screen = Screen(render_mode, self.metadata["render_fps"])
         self.ruleset = Ruleset.of(ruleset, players)
         self._reward = reward_code(reward)
         self._shaping = finite("shaping", shaping)
@@ -157,6 +165,9 @@ class raw_env(AECEnv):  # noqa: N801  # PettingZoo's name
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         self._skip_agent_selection = None
         self.agent_selection = self.possible_agents[int(self._states["player"][0])]
+        if self._screen is not None:
+            self._screen.begin()
+            self._show()
 
     def step(self, action: int | None) -> None:
         """Play the action of `agent_selection`; at the end, `None` for each agent in turn.
@@ -170,6 +181,7 @@ class raw_env(AECEnv):  # noqa: N801  # PettingZoo's name
             self._was_dead_step(action)
             return
         number = as_action(action)
+        before = None if self._screen is None else self.position
         outcome = _step(
             self._states,
             self._games,
@@ -191,6 +203,9 @@ class raw_env(AECEnv):  # noqa: N801  # PettingZoo's name
             self._deads_step_first()
         else:
             self.agent_selection = self.possible_agents[outcome]
+        if self._screen is not None:
+            self._screen.note(before, number)
+            self._show()
 
     def observe(self, agent: str) -> dict[str, npt.NDArray[Any]]:
         """What an agent sees: arrays of the caller's own.
@@ -203,15 +218,35 @@ class raw_env(AECEnv):  # noqa: N801  # PettingZoo's name
         games.observe_seats(self._states, self._observers[agent], observation, mask)
         return {"observation": observation["all"][0], "action_mask": mask["all"][0]}
 
-    def render(self) -> str | None:
-        """A drawing of the position, with `render_mode="ansi"`."""
+    def render(self) -> str | npt.NDArray[np.uint8] | None:
+        """The position as `render_mode` says.
+
+        Returns:
+            A text with `ansi`; uint8[H, W, 3] with `rgb_array`; None with `human`, as the window
+            shows it already.
+
+        Raises:
+            gymnasium.error.ResetNeeded: there was no reset yet.
+            DisplayError: no window can be opened (of `render`).
+        """
         if self.render_mode is None:
             gymnasium.logger.warn("render() does nothing without a render_mode")
             return None
-        return str(self.position)
+        if not self._games["number"][0]:
+            raise gymnasium.error.ResetNeeded("there is no game to render: call reset()")
+        if self._screen is None:
+            return str(self.position)
+        return self._screen.render(self.position)
 
     def close(self) -> None:
-        """Nothing is held open; may be called at any time."""
+        """Close the window, if there is one; may be called at any time."""
+        if self._screen is not None:
+            self._screen.close()
+
+    def _show(self) -> None:
+        """Keep the window up to date, if there is one."""
+        if self._screen.is_live:
+            self._screen.render(self.position)
 
     def _position_option(self, options: dict[str, Any] | None) -> Position | None:
         for key in options or {}:
