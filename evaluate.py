@@ -21,10 +21,10 @@ from agents.cli import (
 )
 from agents.extras import require
 from agents.files import write_json
-from agents.tournament import games_of, play_tournament, plot, table
+from agents.tournament import games_of, markdown, play_tournament, plot, table
 from thatslife_env import PRESETS, Ruleset
 
-RESULTS, PLOT = "results.json", "results.png"
+RESULTS, TABLE, PLOT = "results.json", "results.md", "results.png"
 
 
 def main() -> None:
@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--games", type=whole_number(1, 10**7), default=2000, help="for each pair")
     parser.add_argument("--seed", type=whole_number(0, 2**64 - 1), default=0, help="of the deals")
     parser.add_argument("--threads", type=whole_number(1, 256), default=os.cpu_count() or 1)
-    parser.add_argument("--out", type=Path, help="folder for results.json and results.png")
+    parser.add_argument("--out", type=Path, help=f"folder for {RESULTS}, {TABLE} and {PLOT}")
     arguments = parser.parse_args()
 
     if len(arguments.agents) < 2:
@@ -69,6 +69,7 @@ def main() -> None:
         results = tournament.to_json()
         if folder is not None:
             write_json(folder / RESULTS, results)
+            (folder / TABLE).write_text(markdown(results) + "\n", encoding="utf-8")
             plot(results, folder / PLOT)
         print(table(results), end="\n\n")
         if folder is not None:
@@ -80,7 +81,7 @@ def _folder(out: Path | None, ruleset: str, players: int, n_settings: int) -> Pa
     if out is None:
         return None
     folder = out if n_settings == 1 else out / f"{ruleset}-{players}p"
-    output_folder("--out", folder, (RESULTS, PLOT))
+    output_folder("--out", folder, (RESULTS, TABLE, PLOT))
     return folder
 
 

@@ -282,6 +282,45 @@ def table(results: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def markdown(results: dict[str, Any]) -> str:
+    """`results.json` as a cross table in Markdown, the best first: what each row's seat wins.
+
+    Args:
+        results: `Tournament.to_json()`.
+    """
+    agents, players = results["agents"], results["players"]
+    cells: dict[tuple[int, int], dict[str, Any]] = {}
+    both_ways = zip(results["pairs"][::2], results["pairs"][1::2], strict=True)
+    for (a, b), (pair, reverse) in zip(
+        itertools.combinations(range(len(agents)), 2), both_ways, strict=True
+    ):
+        cells[a, b], cells[b, a] = pair, reverse
+    order = sorted(range(len(agents)), key=lambda which: -agents[which]["rating"])
+    specs = [f"`{agents[which]['spec']}`" for which in order]
+    lines = [
+        f"{results['ruleset']}, {players} players, {results['games']} games a pair, seed "
+        f"{results['seed']}: win share of the row's seat against the column's (fair: "
+        f"{1 / players:.3f}), 95 % intervals.",
+        "",
+        f"| | rating | ms a decision | {' | '.join(specs)} |",
+        "|---" * (len(order) + 3) + "|",
+    ]
+    for row, spec in zip(order, specs, strict=True):
+        agent = agents[row]
+        low, high = agent["rating_ci95"]
+        texts = [f"{agent['rating']:.0f} [{low:.0f}, {high:.0f}]"]
+        texts.append(f"{agent['ms_per_decision']:.3f}")
+        for column in order:
+            text = ""
+            if column != row:
+                pair = cells[row, column]
+                low, high = pair["ci95"]
+                text = f"{pair['win_share_a']:.3f} [{low:.3f}, {high:.3f}]"
+            texts.append(text)
+        lines.append(f"| {spec} | {' | '.join(texts)} |")
+    return "\n".join(lines)
+
+
 def plot(results: dict[str, Any], path: Path) -> None:
     """Draw the win share of each agent with its interval into a PNG file.
 

@@ -1,152 +1,166 @@
-"""Fit the weights of `agents/handmade.py` to games that the value plays with itself.
+"""Fit the weights of `agents/handmade.py` to learned values.
 
-    python benchmarks/fit_handmade.py [--rounds 3] [--games 6000]
+    python benchmarks/fit_handmade.py [--games 40]
 
-Each round plays games of every preset and player count, one action in eight at random, by the
-weights of the round before; regresses what a seat's points still gained on the features, by least
-squares; and then fits the spread to the win shares by maximum likelihood. It prints the weights.
+Games of every preset with 2 to 6 players are played by `td:builtin/2p`, where it fits, and else by
+`td:builtin/universal`, one action in eight at random. In one decision of three all positions that
+may follow are kept. The weights and the spread of each kind of game are those under which the win
+shares of the learned value are likeliest: least cross entropy, by L-BFGS. It prints the weights.
 """
 
-from typing import Any
+import itertools
+from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
+import torch
 
+import agents
+from agents.base import Agent, States
 from agents.cli import Parser, run, whole_number
-from agents.handmade import FEATURES, N_FEATURES, count_pieces, write_features, write_value
-from thatslife_env import PRESETS, Ruleset, njit, rules
-from thatslife_env.baselines import random_action
-from thatslife_env.board import MAX_PLAYERS, MAX_TRACK, N_ACTIONS, OVER, ROLL, SCORINGS, STATE
-from thatslife_env.games import stream_seeds
+from agents.expectimax import expand
+from agents.handmade import (
+    FEATURES,
+    N_FEATURES,
+    SPREADS,
+    WEIGHTS,
+    count_pieces,
+    kind_of,
+    write_features,
+)
+from thatslife_env import PRESETS, Position, Ruleset, njit, rules
+from thatslife_env.board import DIE_FACES, MAX_PLAYERS, MAX_TRACK, OVER, ROLL, STATE
 
-EVERY = 5  # one afterstate of so many is kept
-RANDOM_OF = 8  # one action of so many is random
+MOST_OF_TWO: Final = 4  # games of two for each of another number
+CARELESS: Final = 1 / 8  # share of random actions
+KEPT: Final = 1 / 3  # share of the decisions whose outcomes are kept
+RIDGE: Final = 1e-5  # holds weights of features that say nothing
+
+
+def sample(ruleset: Ruleset, n_games: int, teacher: Agent, seed: int) -> States:
+    """Positions before a roll, out of games: STATE[M]."""
+    rng = np.random.default_rng(seed)
+    deals = [Position.deal(ruleset, int(deal)).state for deal in rng.integers(2**62, size=n_games)]
+    states = np.concatenate(deals)
+    careless = agents.make("random")
+    kept = [np.empty(0, STATE)]
+    while len(states):
+        roll_all(states, rng.integers(1, DIE_FACES + 1, len(states)))
+        asked = states[rng.random(len(states)) < KEPT]
+        first = 0
+        while first < len(asked):
+            leaves, _, n_states = expand(asked, first)
+            kept.append(leaves[leaves["phase"] == ROLL])
+            first += n_states
+        keys = rng.integers(0, 2**64, len(states), np.uint64)
+        slips = rng.random(len(states)) < CARELESS
+        actions = teacher.choose(states, keys)
+        play_all(states, np.where(slips, careless.choose(states, keys), actions))
+        states = states[states["phase"] != OVER]
+    return np.concatenate(kept)
 
 
 @njit
-def play_games(
-    ruleset: Any, seeds: Any, weights: Any, spreads: Any, features: Any, facts: Any, shares: Any
-) -> int:
-    """Play and keep afterstates.
+def roll_all(states: States, dice: npt.NDArray[np.int64]) -> None:
+    """Roll where a roll is due."""
+    for i in range(len(states)):
+        if states[i]["phase"] == ROLL:
+            rules.roll(states[i], dice[i])
+
+
+@njit
+def play_all(states: States, actions: npt.NDArray[np.int64]) -> None:
+    """Play an action in each state."""
+    for i in range(len(states)):
+        rules.play(states[i], actions[i])
+
+
+@njit
+def look(states: States, features: Any, points: Any, way: Any, kinds: Any) -> None:
+    """Write what the value looks at.
 
     Args:
-        ruleset: RULES[1].
-        seeds: uint64[G].
-        weights: float64[2, N_FEATURES].
-        spreads: float64[2, 2].
-        features: float64[M, 6, N_FEATURES], written.
-        facts: float64[M, 6, 3], written: points then, points at the end, slots to go.
-        shares: float64[M, 6], written: win shares.
-
-    Returns:
-        How many were kept.
+        states: STATE[M].
+        features: float64[M, 6, N_FEATURES], zeros, written.
+        points: float64[M, 6], written.
+        way: float64[M], written: slots to go.
+        kinds: int64[M], written.
     """
-    state = np.empty(1, STATE)
-    after = np.empty(1, STATE)
     pieces = np.empty(MAX_TRACK, np.int64)
-    row = np.empty(N_FEATURES)
-    value = np.empty(MAX_PLAYERS)
-    n_kept = 0
-    for game in range(len(seeds)):
-        first = n_kept
-        rules.deal(state[0], ruleset[0], seeds[game])
-        k = np.uint64(0)
-        while state[0]["phase"] != OVER:
-            k += np.uint64(1)
-            if state[0]["phase"] == ROLL:
-                if n_kept < len(features) and rules.draw64(seeds[game], k) % EVERY == 0:
-                    way = count_pieces(state[0], pieces)
-                    for seat in range(np.int64(state[0]["players"])):
-                        write_features(state[0], seat, pieces, features[n_kept, seat])
-                        facts[n_kept, seat, 0] = rules.points(state[0], seat)
-                        facts[n_kept, seat, 2] = way
-                    n_kept += 1
-                rules.roll(state[0], rules.die_of(seeds[game], k))
-                continue
-            key = rules.draw64(seeds[game] ^ np.uint64(1 << 40), k)
-            best_action = random_action(state[0], key)
-            if key % np.uint64(RANDOM_OF) != 0:
-                bits = rules.legal_bits(state[0])
-                player = np.int64(state[0]["player"])
-                best = -1.0
-                for action in range(N_ACTIONS):
-                    if (bits >> action) & 1:
-                        after[0] = state[0]
-                        rules.play(after[0], action)
-                        write_value(after[0], weights, spreads, pieces, row, value)
-                        if value[player] > best:
-                            best = value[player]
-                            best_action = action
-            rules.play(state[0], best_action)
-        rules.write_win_shares(state[0], value)
-        for kept in range(first, n_kept):
-            shares[kept] = value
-            for seat in range(np.int64(state[0]["players"])):
-                facts[kept, seat, 1] = rules.points(state[0], seat)
-    return n_kept
+    for i in range(len(states)):
+        way[i] = count_pieces(states[i], pieces)
+        kinds[i] = kind_of(states[i])
+        for seat in range(np.int64(states[i]["players"])):
+            write_features(states[i], seat, pieces, features[i, seat])
+            points[i, seat] = rules.points(states[i], seat)
 
 
-def fit_spread(expected: Any, way: Any, shares: Any, seated: Any) -> Any:
-    """The spread that makes the win shares likeliest: float64[2], by a search over a grid."""
-    best, found = np.inf, np.zeros(2)
-    lead = np.where(seated, expected, -np.inf)
-    lead -= lead.max(axis=1, keepdims=True)
-    for base in np.geomspace(0.5, 200, 16):
-        for slope in np.geomspace(0.02, 20, 20):
-            scaled = lead / np.sqrt(base + slope * way)[:, None]
-            surprise = np.log(np.exp(scaled).sum(axis=1)) - np.where(
-                seated, shares * np.nan_to_num(scaled, neginf=0), 0
-            ).sum(axis=1)
-            if surprise.mean() < best:
-                best, found = surprise.mean(), np.array([base, slope])
-    return found, best
+def fit(features: Any, points: Any, way: Any, shares: Any) -> tuple[Any, Any, float]:
+    """The likeliest weights, float64[N_FEATURES], and spread, float64[2]; and their surprise.
+
+    Args:
+        features: float64[M, P, N_FEATURES].
+        points: float64[M, P].
+        way: float64[M].
+        shares: float64[M, P], win shares; absent seats have none.
+    """
+    seen = torch.tensor(features, dtype=torch.float32)
+    has, far, wanted = (torch.tensor(x, dtype=torch.float32) for x in (points, way, shares))
+    seated = torch.tensor(features.any(axis=2) | (shares > 0))
+    scale = seen[seated].std(dim=0)
+    weights = torch.zeros(N_FEATURES, requires_grad=True)
+    spread = torch.tensor(np.log([25.0, 1.0]), dtype=torch.float32, requires_grad=True)
+    optimizer = torch.optim.LBFGS([weights, spread], max_iter=200, line_search_fn="strong_wolfe")
+
+    def surprise() -> torch.Tensor:
+        scaled = (has + seen @ weights) / (spread[0].exp() + spread[1].exp() * far).sqrt()[:, None]
+        chances = torch.log_softmax(scaled.masked_fill(~seated, -1e9), dim=1)
+        return -(wanted * chances).sum(dim=1).mean()
+
+    def step() -> float:
+        optimizer.zero_grad()
+        loss = surprise() + RIDGE * ((weights * scale) ** 2).sum()
+        loss.backward()
+        return float(loss.detach())
+
+    optimizer.step(step)
+    least = float(surprise().detach())
+    return weights.detach().numpy(), spread.detach().exp().numpy(), least
 
 
 def main() -> None:
-    """Fit, round after round."""
+    """Fit each kind of game."""
     parser = Parser(prog="fit_handmade.py", description=__doc__)
-    parser.add_argument("--rounds", type=whole_number(1, 100), default=3)
-    parser.add_argument("--games", type=whole_number(1, 10**6), default=6000, help="of a round")
+    parser.add_argument("--games", type=whole_number(1, 10**6), default=40, help="of each setting")
     arguments = parser.parse_args()
-    weights = np.zeros((2, N_FEATURES))
-    spreads = np.array([[20.0, 1.0], [20.0, 1.0]])
-    settings = [(preset, players) for preset in PRESETS for players in (2, 2, 3, 4, 5, 6)]
-    n_games = arguments.games // len(settings)
-    capacity = n_games * 40
-    for number in range(arguments.rounds):
-        kept: list[list[Any]] = [[], []]
-        for which, (preset, players) in enumerate(settings):
-            ruleset = Ruleset.preset(preset, players=players)
-            features = np.zeros((capacity, MAX_PLAYERS, N_FEATURES))
-            facts = np.zeros((capacity, MAX_PLAYERS, 3))
-            shares = np.zeros((capacity, MAX_PLAYERS))
-            seeds = stream_seeds(1000 * number + which, n_games)
-            record = ruleset.record.reshape(1)
-            n = play_games(record, seeds, weights, spreads, features, facts, shares)
-            seated = np.zeros((n, MAX_PLAYERS), bool)
-            seated[:, :players] = True
-            scoring = SCORINGS.index(ruleset.scoring)
-            kept[scoring].append((features[:n], facts[:n], shares[:n], seated))
-        for scoring in range(2):
-            features, facts, shares, seated = (
-                np.concatenate(column) for column in zip(*kept[scoring], strict=True)
-            )
-            rows = features[seated]
-            gain = facts[seated][:, 1] - facts[seated][:, 0]
-            ridge = 1e-3 * len(rows) * np.eye(N_FEATURES)
-            weights[scoring] = np.linalg.solve(rows.T @ rows + ridge, rows.T @ gain)
-            expected = facts[:, :, 0] + features @ weights[scoring]
-            spreads[scoring], loss = fit_spread(
-                expected[:20000], facts[:20000, 0, 2], shares[:20000], seated[:20000]
-            )
-            residual = gain - rows @ weights[scoring]
-            print(
-                number,
-                SCORINGS[scoring],
-                len(rows),
-                f"explained {1 - residual.var() / gain.var():.3f} surprise {loss:.4f}",
-            )
-    for name, pair in zip(FEATURES, weights.T, strict=True):
-        print(f"{name:45s} {pair[0]:8.3f} {pair[1]:8.3f}")
+    torch.set_num_threads(1)
+    special, universal = agents.make("td:builtin/2p"), agents.make("td:builtin/universal")
+    weights, spreads = np.zeros_like(WEIGHTS), np.zeros_like(SPREADS)
+    for counts, preset in itertools.product(((2,), (3, 4, 5, 6)), PRESETS):
+        parts = []
+        for players in counts:
+            n_games = arguments.games * (MOST_OF_TWO if players == 2 else 1)
+            teacher = special if (preset, players) == ("basic", 2) else universal
+            states = sample(Ruleset.preset(preset, players=players), n_games, teacher, players)
+            features = np.zeros((len(states), MAX_PLAYERS, N_FEATURES))
+            points = np.zeros((len(states), MAX_PLAYERS))
+            way, kinds = np.empty(len(states)), np.empty(len(states), np.int64)
+            look(states, features, points, way, kinds)
+            parts.append((features, points, way, teacher.values(states), kinds))
+        features, points, way, shares, kinds = (np.concatenate(p) for p in zip(*parts, strict=True))
+        (kind,) = set(kinds.tolist())
+        seats = max(counts)
+        weights[kind], spreads[kind], surprise = fit(
+            features[:, :seats], points[:, :seats], way, shares[:, :seats]
+        )
+        least = -(shares * np.log(np.maximum(shares, 1e-12))).sum(axis=1).mean()
+        print(
+            f"{preset}, {counts[0]} to {seats} players: {len(way):,} positions, "
+            f"surprise {surprise:.4f}, least {least:.4f}",
+            flush=True,
+        )
+    for row, name in enumerate(FEATURES):
+        print(f"{name:45s}" + "".join(f"{one:8.3f}" for one in weights[:, row]))
     print(np.round(weights, 3).tolist(), np.round(spreads, 3).tolist())
 
 

@@ -11,7 +11,7 @@ import agents
 from agents import Agent, arena, tournament
 from agents.arena import Results, play_games, to_records
 from agents.files import write_json
-from agents.tournament import bootstrap, games_per_deal, play_tournament, table
+from agents.tournament import bootstrap, games_per_deal, markdown, play_tournament, table
 from thatslife_env import PRESETS, IllegalMoveError, Position, Ruleset
 from thatslife_env.baselines import decision_key
 from thatslife_env.games import stream_seeds
@@ -472,6 +472,34 @@ def test_the_table_shows_what_the_results_say():
     for pair in results["pairs"]:
         row = next(line for line in lines if f"{pair['a']} v {pair['b']} " in line)
         assert f"{pair['win_share_a']:.3f}" in row
+
+
+def test_the_cross_table_shows_every_pair_both_ways_and_the_best_first():
+    results = make_tournament(["random", "greedy", "mc:rollouts=1"], 3, 60)
+    head, blank, names, rule, *rows = markdown(results).splitlines()
+    assert head.startswith("basic, 3 players, 60 games a pair, seed 0: ")
+    assert "0.333" in head
+    assert blank == ""
+    best_first = sorted(results["agents"], key=lambda agent: agent["rating"], reverse=True)
+    specs = [agent["spec"] for agent in best_first]
+    assert specs != [agent["spec"] for agent in results["agents"]]
+    assert names == "| | rating | ms a decision | " + " | ".join(f"`{s}`" for s in specs) + " |"
+    assert rule == "|---|---|---|---|---|---|"
+    pairs = {(pair["a"], pair["b"]): pair for pair in results["pairs"]}
+    for row, agent in zip(rows, best_first, strict=True):
+        name, rating, ms, *cells = (cell.strip() for cell in row.split("|")[1:-1])
+        assert name == f"`{agent['spec']}`"
+        low, high = agent["rating_ci95"]
+        assert rating == f"{agent['rating']:.0f} [{low:.0f}, {high:.0f}]"
+        assert ms == f"{agent['ms_per_decision']:.3f}"
+        assert len(cells) == 3
+        for spec, cell in zip(specs, cells, strict=True):
+            if spec == agent["spec"]:
+                assert cell == ""
+            else:
+                pair = pairs[agent["spec"], spec]
+                low, high = pair["ci95"]
+                assert cell == f"{pair['win_share_a']:.3f} [{low:.3f}, {high:.3f}]"
 
 
 def test_json_is_written_whole_or_not_at_all(tmp_path):

@@ -85,4 +85,14 @@ def test_mcts_finds_them_all(key):
 
 def test_expectimax_finds_them_all():
     assert missed("expectimax:depth=6", EXACT) == []
-    assert missed("expectimax:depth=2", REASON) == []
+    assert missed("expectimax:depth=3,value=[td:builtin/2p]", REASON) == []
+
+
+def test_learned_values_find_most_and_with_a_look_ahead_nearly_all():
+    """They were learned on the whole game; these positions are its last moves, or close."""
+    known = [number for number, position in enumerate(POSITIONS) if position.players == 2]
+    alone = missed("td:builtin/2p", known)
+    ahead = missed("expectimax:depth=3,value=[td:builtin/2p]", known)
+    assert len(known) >= 20
+    assert len(alone) <= 6
+    assert len(ahead) <= 3

@@ -18,6 +18,7 @@ from safetensors.torch import load_file, save_file
 from agents.cli import run
 from agents.networks import make_network
 from agents.policy import save_policy
+from agents.tournament import markdown
 from thatslife_env import PRESETS
 
 pytestmark = pytest.mark.speed  # plays too much for uncompiled code
@@ -76,7 +77,8 @@ def assert_picture(path: Path) -> None:
 
 def assert_complete(folder: Path, ruleset: str, players: int, games: int, specs: list[str]) -> dict:
     """A folder has results of DESIGN's form for this setting, and a picture."""
-    assert sorted(path.name for path in folder.iterdir()) == ["results.json", "results.png"]
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == ["results.json", "results.md", "results.png"]
     results = json.loads((folder / "results.json").read_text())
     assert set(results) == {"ruleset", "players", "games", "seed", "agents", "pairs"}
     assert (results["ruleset"], results["players"]) == (ruleset, players)
@@ -86,6 +88,7 @@ def assert_complete(folder: Path, ruleset: str, players: int, games: int, specs:
     assert {(pair["a"], pair["b"]) for pair in results["pairs"]} == set(
         itertools.permutations(specs, 2)
     )
+    assert (folder / "results.md").read_text() == markdown(results) + "\n"
     assert_picture(folder / "results.png")
     return results
 

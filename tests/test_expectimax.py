@@ -11,9 +11,17 @@ from conftest import random_position
 import agents
 from agents import Agent, AgentError
 from agents.expectimax import Expectimax
-from agents.handmade import N_FEATURES, handmade_values, lucky_turns, worth
+from agents.handmade import (
+    N_FEATURES,
+    SPREADS,
+    WEIGHTS,
+    handmade_values,
+    kind_of,
+    lucky_turns,
+    worth,
+)
 from thatslife_env import PRESETS, Position, Ruleset
-from thatslife_env.board import MAX_PLAYERS, NO_TILE, OVER, ROLL
+from thatslife_env.board import MAX_PLAYERS, NO_TILE, OVER
 from thatslife_env.rules import points, points_if
 
 pytestmark = pytest.mark.speed  # plays too much for uncompiled code
@@ -272,8 +280,40 @@ def test_the_value_made_by_hand_is_a_win_share():
         assert not shares[position.players :].any()
         if position.is_over:
             assert shares[: position.players].tolist() == position.win_shares()
-    assert N_FEATURES > 0
-    assert ROLL == 0
+
+
+def test_every_kind_of_game_has_its_own_weights():
+    kinds = [
+        kind_of(Position.deal(Ruleset.preset(preset, players=players), 1).state[0])
+        for players in (2, 3, 6)
+        for preset in PRESETS
+    ]
+    assert sorted(kinds[:8]) == list(range(8))
+    assert kinds[4:8] == kinds[8:]
+    assert WEIGHTS.shape == (8, N_FEATURES)
+    assert len({row.tobytes() for row in WEIGHTS}) == 8
+    assert (SPREADS > 0).all()
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_value_made_by_hand_is_near_the_learned_one(preset):
+    """In positions before a roll, of games played without much sense."""
+    rng = random.Random(f"near {preset}")
+    made = []
+    for number in range(150):
+        position = Position.deal(Ruleset.preset(preset, players=2), rng.randrange(2**64))
+        for _ in range(2 * (number % 25)):
+            if position.phase == "roll":
+                position = position.roll(rng.randint(1, 6))
+            elif not position.is_over:
+                position = position.play(rng.choice(position.legal_actions()))
+        if position.phase == "roll":
+            made.append(position)
+    assert len(made) > 60
+    learned = agents.make("td:builtin/2p" if preset == "basic" else "td:builtin/universal")
+    wanted, found = learned.values(stack(made))[:, 0], handmade_values(stack(made))[:, 0]
+    assert np.corrcoef(wanted, found)[0, 1] > 0.8
+    assert np.abs(wanted - found).mean() < 0.1
 
 
 def test_the_value_made_by_hand_prefers_more_points():

@@ -11,7 +11,7 @@ from conftest import random_position
 from test_expectimax import Scrambled, no_keys, positions, stack
 
 import agents
-from agents import Agent, AgentError
+from agents import Agent, AgentError, arena
 from agents.arena import play_games
 from agents.mcts import NODE, TreeSearch
 from thatslife_env import Position, Ruleset
@@ -82,6 +82,36 @@ def test_more_simulations_play_no_worse():
     assert few > 0.05
 
 
+def test_it_plays_better_than_flat_monte_carlo_with_as_many_games():
+    """Mean loss in 240 decisions of games for two, judged by a learned value that looks ahead."""
+    made: list[Position] = []
+    player = agents.make("greedy", seed=1)
+    for deal in range(40):
+        position = Position.deal(Ruleset(), 1000 + deal)
+        rng = random.Random(deal)
+        met = []
+        while not position.is_over:
+            if position.phase == "roll":
+                position = position.roll(rng.randint(1, 6))
+                continue
+            if len(position.legal_actions()) > 1:
+                met.append(position)
+            position = position.play(player.act(position))
+        made += met[:: max(len(met) // 6, 1)][:6]
+    states, keys = stack(made), random_keys(len(made))
+    judge = agents.make("expectimax:depth=2,value=[td:builtin/2p]").evaluate(states, keys)
+
+    def loss(spec: str) -> float:
+        played = agents.make(spec).choose(states, keys)
+        return float(np.mean(np.nanmax(judge.values, 1) - judge.values[range(len(made)), played]))
+
+    assert len(made) == 240
+    tree, flat, blind = (
+        loss(spec) for spec in ("mcts:simulations=300", "mc:playouts=300", "random")
+    )
+    assert tree < 0.8 * flat < flat < blind
+
+
 @pytest.mark.parametrize(
     "spec",
     [
@@ -111,16 +141,30 @@ def test_the_move_depends_on_position_and_key_alone(spec):
     assert (others != whole).any() or "value" in spec  # the key matters
 
 
-def test_threads_and_batches_change_no_game():
-    ruleset = Ruleset.preset("full", players=3)
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "mc:rollouts=5",
+        "expectimax:depth=2",
+        "expectimax:depth=2,value=[td:builtin/2p]",
+        "mcts:simulations=20",
+        "mcts:simulations=10,policy=greedy,value=[td:builtin/2p]",
+        "td:builtin/2p",
+    ],
+)
+def test_threads_and_batches_change_no_game(spec, monkeypatch):
+    ruleset = Ruleset.preset("full", players=2)
     seeds = stream_seeds(3, 6)
-    lineups = np.tile([0, 1, 1], (6, 1))
-    players = [agents.make("mcts:simulations=20"), agents.make("greedy")]
+    lineups = np.tile([[0, 1], [1, 0]], (3, 1))
+    players = [agents.make(spec), agents.make("greedy")]
     whole = play_games(players, ruleset, seeds, lineups, record=True)
     for number in (0, 5):
         part = slice(number, number + 1)
         alone = play_games(players, ruleset, seeds[part], lineups[part], record=True)
         assert alone.actions[0] == whole.actions[number]
+    monkeypatch.setattr(arena, "BATCH", 2)
+    threaded = play_games(players, ruleset, seeds, lineups, threads=3, record=True)
+    assert threaded.actions == whole.actions
 
 
 def test_the_same_agent_in_several_threads():
