@@ -529,13 +529,13 @@ def test_it_plays_whole_games_the_same_with_any_threads(folder):
     np.testing.assert_array_equal(one.points, two.points)
 
 
-def test_what_is_shipped_plays(monkeypatch):
-    """Both kinds may be shipped; each lookup says of what kind the other is."""
-    for name in ("2p", "universal"):
-        agent = agents.make(f"td:builtin/{name}")
+def test_what_is_shipped_plays():
+    """Both kinds are shipped; a lookup says of what kind the other is."""
+    for spec in ("td:builtin/2p", "td:builtin/universal", "policy:builtin/2p"):
+        agent = agents.make(spec)
         assert agent.act(Position.deal(Ruleset.preset("basic", players=2), 0).roll(2)) in (0, 1, 2)
-        with pytest.raises(AgentError, match=f"built-in value: td:builtin/{name}"):
-            agents.make(f"policy:builtin/{name}")
+    with pytest.raises(AgentError, match="built-in value: td:builtin/universal"):
+        agents.make("policy:builtin/universal")
     with pytest.raises(AgentError, match="no built-in value 'nobody'; there are: 2p, universal"):
         agents.make("td:builtin/nobody")
 
