@@ -242,8 +242,11 @@ def test_metrics_have_a_line_for_each_update(finished):
     assert steps == sorted(steps)
     shares = {key for line in lines for key in line if key.startswith("games/win_share/")}
     assert shares == {f"games/win_share/{name}" for name in ("self", "snapshots", "greedy")}
-    for line in lines:
+    ended = [line for line in lines if "games/decisions" in line]  # in the first no game has
+    assert len(ended) >= 3
+    for line in ended:
         assert line["games/length"] > line["games/decisions"] > 1  # of all seats, of the learner
+    for line in lines:
         for key, value in line.items():
             assert np.isfinite(value), (key, line["step"])
 
@@ -252,7 +255,8 @@ def test_metrics_have_a_line_for_each_update(finished):
 def test_tensorboard_shows_all_metrics(finished):
     events = EventAccumulator(str(finished / "tensorboard")).Reload()
     lines = read_metrics(finished / "metrics.jsonl")
-    names = {name for line in lines for name in line} - {"step", "segment"}
+    names = {name for line in lines for name in line}
+    names -= {"step", "segment", "train/n_updates"}  # the last SB3 keeps from it
     assert set(events.Tags()["scalars"]) == names
     wanted = {"train/entropy_loss", "train/explained_variance", "games/length"}
     wanted |= {"games/win_share/self", "evaluation/win_share/greedy"}
