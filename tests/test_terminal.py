@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import signal
 import sys
 import tempfile
 import time
@@ -25,6 +26,11 @@ from thatslife_env.records import Game, load, save
 ROOT = Path(__file__).parent.parent
 SCREENS = Path(__file__).parent / "terminal"
 NAMES = ["Ann", "Bob", "Cem", "Dora", "Eve", "A person with quite a long name"]
+
+
+def take_interrupts():
+    """Let Ctrl-C end this process, though those started in the background are born deaf to it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class Session:
@@ -50,11 +56,12 @@ class Session:
             dimensions=(height, width),
             encoding="utf-8",
             timeout=120,
+            preexec_fn=take_interrupts,
         )
 
-    def wait(self, *texts, seconds=120):
+    def wait(self, *texts):
         """Until the last screen that was begun shows all of these, and asks for input."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + 120
         while time.monotonic() < end:
             if all(text in self._seen for text in texts) and self._is_asking():
                 return self.lines
@@ -69,19 +76,6 @@ class Session:
         self._seen = ""
         self.child.send(keys)
         return self.wait(*texts)
-
-    def interrupt(self, *texts):
-        """Press Ctrl-C, as `send`; again if it came just before Python began to wait for a key.
-
-        Then Python takes notice of it with the next one.
-        """
-        self._seen = ""
-        self.child.send("\x03")
-        try:
-            return self.wait(*texts, seconds=10)
-        except AssertionError:
-            self.child.send("\x03")
-            return self.wait(*texts)
 
     def end(self, keys):
         """Type, and wait for the end; the exit status."""
@@ -121,7 +115,7 @@ def played(folder):
     session.send("0\r", "Player 1, move", "? help")
     yield "saved", session.send("s mine\r", "saved in", "? help")
     session.send("0\r", "Player 1, move", "? help")
-    yield "leaving", session.interrupt("Save the game first?")
+    yield "leaving", session.send("\x03", "Save the game first?")
     status = session.end("\r")
     yield "saved-at-last", [*session.lines[-4:], f"status {status}"]
 
