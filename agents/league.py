@@ -23,6 +23,7 @@ from agents.networks import Network, NetworkAgent, make_network
 from agents.runs import SCORE, Arrays, read_arrays, require_fit
 from agents.sb3_env import ThatsLifeVecEnv
 from thatslife_env.baselines import BASELINES
+from thatslife_env.games import FIRST_OUTSIDE
 
 SNAPSHOT: Final = re.compile(r"snapshot-\d+")
 MEMORY: Final = 200  # a game counts 1/e of a new one after so many others against the same
@@ -150,9 +151,7 @@ class League:
 
     def name_of(self, number: int) -> str:
         """The name of an opponent by its number in the games."""
-        return (
-            BASELINES[number] if number < len(BASELINES) else self.roster[number - len(BASELINES)]
-        )
+        return BASELINES[number] if number < FIRST_OUTSIDE else self.roster[number - FIRST_OUTSIDE]
 
     # How it went
 

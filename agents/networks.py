@@ -266,6 +266,7 @@ class ActionNetwork(Network):
 
 
 def _see(observations: torch.Tensor) -> _Seen:
+    """Read observations, float32[B, OBS_SIZE]."""
     rows = {
         name: observations[:, SLICES[name]].reshape(-1, *shape) for name, shape in _SHAPES.items()
     }

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import agents
 from agents.analyze import knows_values
-from agents.cli import Parser, UsageError, run, whole_number
+from agents.cli import Parser, UsageError, progress_bar, run, whole_number
 from agents.extras import require
 from agents.video import write_video
 from agents.words import LANGUAGES, Words, preferred
@@ -93,7 +93,8 @@ def write_films(films: dict[str, Path], game: Game, words: Words) -> None:
         if path.suffix.lower() != f".{option}":
             raise UsageError(f"--{option}: {path} does not end in .{option}")
     for path in films.values():
-        write_video(game, path, names=words.names(game))
+        with progress_bar(str(path), len(game.events) + 1) as advance:
+            write_video(game, path, names=words.names(game), progress=advance)
         print(path)
 
 

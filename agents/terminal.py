@@ -16,9 +16,9 @@ from rich.text import Text
 
 from agents.words import Words, digits
 from thatslife_env import Position
-from thatslife_env.board import FIRST_GUARD, MAX_VALUE, MIN_VALUE
+from thatslife_env.board import FIRST_GUARD
 from thatslife_env.records import Game
-from thatslife_env.render import PALETTE
+from thatslife_env.render import PALETTE, tile_colours
 
 MARKS: Final = {
     "disc": "●",
@@ -248,12 +248,8 @@ def coloured(text: Text) -> Text:
 
 
 def _tile_style(face: int | str) -> Style:
-    tiles = PALETTE["tiles"]
-    if isinstance(face, str):
-        return _style(tiles.get(face, tiles["end"]))
-    colours, deepest = (tiles["minus"], -MIN_VALUE) if face < 0 else (tiles["plus"], MAX_VALUE)
-    fill = _mixed(colours["light"], colours["deep"], (abs(face) - 1) / (deepest - 1))
-    return _style({"fill": fill, "ink": colours["ink"]})
+    fill, ink = tile_colours(face)
+    return Style(color=ink, bgcolor=fill)
 
 
 def _styled(text: str, style: Style) -> Text:
@@ -267,12 +263,6 @@ def _style(colours: Mapping[str, str]) -> Style:
 
 def _seat_sign(seat: int) -> str:
     return MARKS[PALETTE["seats"][seat]["mark"]]
-
-
-def _mixed(light: str, deep: str, share: float) -> str:
-    """A colour between two."""
-    pairs = [(int(light[i : i + 2], 16), int(deep[i : i + 2], 16)) for i in (1, 3, 5)]
-    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
 
 
 def _sign(face: int | str) -> str:

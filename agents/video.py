@@ -3,7 +3,7 @@
 write_video(game, Path("game.gif"))
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +23,9 @@ COLOURS: Final = 128  # of a GIF
 FRAMES_PER_SECOND: Final = 5  # of an MP4
 FORMATS: Final = (".gif", ".mp4")
 
+Film = Sequence[tuple[Drawing, float]]  # pictures, and the seconds that each is shown
+Progress = Callable[[int], None]
+
 
 def write_video(
     game: Game,
@@ -31,6 +34,7 @@ def write_video(
     names: Sequence[str] | None = None,
     speed: float = 1.0,
     scale: float = 1.0,
+    progress: Progress = lambda n_pictures: None,
 ) -> None:
     """Write a game as a film, one picture for each roll and each move.
 
@@ -40,6 +44,7 @@ def write_video(
         names: of the seats; None takes those in `game.meta["names"]`, if there are.
         speed: 0.05 to 20; twice as fast with 2.
         scale: 0.1 to 4; 1 gives 800 x 500 pixels.
+        progress: called with 1 for each picture that is painted, one more than there are events.
 
     Raises:
         AgentError: another suffix, a number outside its range, or too few or many names.
@@ -63,7 +68,8 @@ def write_video(
         require("imageio_ffmpeg", extra="render")
         write = _write_mp4
     with replacing(path) as part:
-        write(part, [(picture, seconds / speed) for picture, seconds in frames(game, names)], scale)
+        film = [(picture, seconds / speed) for picture, seconds in frames(game, names)]
+        write(part, film, scale, progress)
 
 
 def frames(game: Game, names: Sequence[str] | None = None) -> Iterator[tuple[Drawing, float]]:
@@ -94,12 +100,19 @@ def _names_of(game: Game) -> list[str] | None:
     return None
 
 
-def _write_gif(path: Path, film: Sequence[tuple[Drawing, float]], scale: float) -> None:
+def _painted(film: Film, scale: float, progress: Progress) -> Iterator[Any]:
+    """The pictures of a film as Pillow images."""
+    for drawing, _ in film:
+        yield drawing.image(scale)
+        progress(1)
+
+
+def _write_gif(path: Path, film: Film, scale: float, progress: Progress) -> None:
     (image_module,) = require("PIL.Image", extra="render")
     palette = _palette([film[len(film) * part // 4 - (part == 4)][0] for part in range(5)])
     images = (
-        drawing.image(scale).quantize(palette=palette, dither=image_module.Dither.NONE)
-        for drawing, _ in film
+        image.quantize(palette=palette, dither=image_module.Dither.NONE)
+        for image in _painted(film, scale, progress)
     )
     next(images).save(
         path,
@@ -127,7 +140,7 @@ def _palette(drawings: Sequence[Drawing]) -> Any:
     return palette
 
 
-def _write_mp4(path: Path, film: Sequence[tuple[Drawing, float]], scale: float) -> None:
+def _write_mp4(path: Path, film: Film, scale: float, progress: Progress) -> None:
     (ffmpeg,) = require("imageio_ffmpeg", extra="render")
     first = film[0][0].image(scale)
     size = (first.width // 2 * 2, first.height // 2 * 2)  # the codec wants even numbers
@@ -144,8 +157,8 @@ def _write_mp4(path: Path, film: Sequence[tuple[Drawing, float]], scale: float) 
     )
     writer.send(None)
     try:
-        for drawing, seconds in film:
-            picture = drawing.image(scale).crop((0, 0, *size)).tobytes()
+        for image, (_, seconds) in zip(_painted(film, scale, progress), film, strict=True):
+            picture = image.crop((0, 0, *size)).tobytes()
             for _ in range(max(1, round(seconds * FRAMES_PER_SECOND))):
                 writer.send(picture)
     finally:

@@ -7,12 +7,12 @@ texts there. `{name}` in a message is filled in.
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Final
 
 from thatslife_env import Position
-from thatslife_env.board import FIRST_GUARD, FIRST_OPPONENT
+from thatslife_env.board import FIRST_OPPONENT
+from thatslife_env.outcomes import Outcome, outcome
 from thatslife_env.records import Event, Game
 
 LANGUAGES: Final = ("en", "de", "fr", "it", "pl")
@@ -128,7 +128,7 @@ class Words:
             yield self._turned(done, names)
         yield self._arrival(data, done.target, names)
 
-    def _turned(self, done: "Outcome", names: Sequence[str]) -> str:
+    def _turned(self, done: Outcome, names: Sequence[str]) -> str:
         """What came of an action tile that was turned."""
         after = done.position
         if after.phase == "give":
@@ -154,61 +154,6 @@ class Words:
         if there:
             return self("move.with.pawns", names=self.listed(there), tile=tile)
         return self("move.alone", tile=tile)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What an action did.
-
-    Attributes:
-        position: where it led.
-        piece: `pawn`, `guard`, or empty for a choice of opponent.
-        source, target: slots of the track before it, of a piece.
-        takes: the tile that its mover took.
-        turns: the action tile that was turned, as it lay before.
-        passed: the tile that went from one tower to another.
-        giver, receiver: the seats of those towers.
-    """
-
-    position: Position
-    piece: str
-    source: int
-    target: int
-    takes: int | str | None
-    turns: str | None
-    passed: Any
-    giver: int
-    receiver: int
-
-
-def outcome(position: Position, action: int) -> Outcome:
-    """What a legal action does.
-
-    Raises:
-        IllegalMoveError: it is not legal.
-    """
-    after = position.play(action)
-    old, new = position.to_json(), after.to_json()
-    piece, source, target = "", 0, 0
-    takes = turns = None
-    if action < FIRST_OPPONENT:
-        is_pawn = action < FIRST_GUARD
-        piece = "pawn" if is_pawn else "guard"
-        slots = old["pawns"][position.player] if is_pawn else old["guards"]
-        source = slots[action if is_pawn else action - FIRST_GUARD]
-        target = min(source + position.die, len(old["track"]) - 1)
-        if len(new["track"]) < len(old["track"]):
-            takes = old["track"][source]
-        elif new["track"] != old["track"]:
-            turns = old["track"][source]
-    passed, giver, receiver = None, -1, -1
-    if takes is None:
-        for seat, (before, now) in enumerate(zip(old["towers"], new["towers"], strict=True)):
-            if len(now) < len(before):
-                passed, giver = before[-1], seat
-            elif len(now) > len(before):
-                receiver = seat
-    return Outcome(after, piece, source, target, takes, turns, passed, giver, receiver)
 
 
 def digits(number: int) -> str:

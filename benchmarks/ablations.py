@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from agents.cli import Parser, UsageError, run, whole_number
+from agents.cli import FailedError, Parser, run, whole_number
 from agents.extras import require
 from agents.files import write_text
 from agents.list_runs import describe
@@ -65,7 +65,7 @@ def train(folder: Path, changes: list[str], steps: int, seed: int) -> None:
     """One run, from where it is; nothing if it has ended.
 
     Raises:
-        UsageError: it did not end well.
+        FailedError: it did not end well.
     """
     if (folder / "results.json").is_file():
         return
@@ -76,7 +76,7 @@ def train(folder: Path, changes: list[str], steps: int, seed: int) -> None:
         common = [f"total_steps={steps}", f"seed={seed}", f"evaluation.every={max(steps // 8, 1)}"]
         command += ["--config", str(CONFIG), "--run", str(folder), "--set", *common, *changes]
     if subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode:
-        raise UsageError(f"{folder}: the run failed: {' '.join(command)}")
+        raise FailedError(f"{folder}: the run failed: {' '.join(command)}")
 
 
 def write(found: dict[str, list[dict[str, Any]]], out: Path) -> None:

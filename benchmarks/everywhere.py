@@ -8,7 +8,7 @@ from every seat, so games are rounded up to whole deals. A row is printed when i
 """
 
 import agents
-from agents.cli import Parser, listed, player_counts, preset_names, run, whole_number
+from agents.cli import Parser, listed, player_counts, preset_names, progress_bar, run, whole_number
 from agents.tournament import bootstrap, play_duel
 from thatslife_env import PRESETS, Ruleset
 from thatslife_env.games import stream_seeds
@@ -34,7 +34,8 @@ def main() -> None:
         for preset in presets:
             ruleset = Ruleset.preset(preset, players=players)
             seeds = stream_seeds(arguments.seed, -(-arguments.games // players))
-            duel, _ = play_duel(pair, 0, 1, ruleset, seeds)
+            with progress_bar(f"{preset}, {players} players", len(seeds) * players) as progress:
+                duel, _ = play_duel(pair, 0, 1, ruleset, seeds, progress=progress)
             low, high = bootstrap(duel.win_share, arguments.seed)
             cells.append(f"{duel.win_share.mean():.3f} [{low:.3f}, {high:.3f}]")
         print(f"| {' | '.join(cells)} |", flush=True)

@@ -23,7 +23,7 @@ LEVELS = [
     {"position", "rewards", "baselines"},  # 2a
     {"observation"},  # 2a; its `decode` is 2b and it takes positions
     {"games"},  # 2a, on all of those
-    {"records", "spec"},  # 2b
+    {"records", "spec", "outcomes"},  # 2b
     {"render"},  # 3
     {"thatslife_v0", "gymnasium_env", "vector"},  # 3, the doors
 ]

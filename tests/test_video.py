@@ -37,7 +37,9 @@ def test_gif(tmp_path):
     import PIL.Image
 
     path = tmp_path / "game.GIF"
-    write_video(small_game(), path)
+    painted = []
+    write_video(small_game(), path, progress=painted.append)
+    assert painted == [1] * 11
     with PIL.Image.open(path) as film:
         assert film.format == "GIF"
         assert film.size == (800, 500)
@@ -56,7 +58,10 @@ def test_mp4(tmp_path):
     import imageio_ffmpeg
 
     path = tmp_path / "game.mp4"
-    write_video(small_game(), path, scale=0.401, speed=2)  # odd sizes become even
+    painted = []
+    # odd sizes become even
+    write_video(small_game(), path, scale=0.401, speed=2, progress=painted.append)
+    assert painted == [1] * 11
     reader = imageio_ffmpeg.read_frames(str(path))
     about = next(reader)
     assert about["codec"] == "h264"

@@ -11,8 +11,9 @@ import pytest
 from conftest import random_position
 from rich.cells import cell_len
 
-from agents.words import LANGUAGES, Words, outcome, preferred
+from agents.words import LANGUAGES, Words, preferred
 from thatslife_env import Position
+from thatslife_env.outcomes import outcome
 from thatslife_env.records import Game
 
 ROOT = Path(__file__).parent.parent

@@ -166,7 +166,8 @@ class ThatsLifeEnv(gymnasium.Env):
         is_legal = 0 <= number < N_ACTIONS and bool(self._mask[0, number])
         if self._illegal == "raise" and not is_legal:
             raise illegal_move(self._play.states[0], number)
-        self._note(self.position, number)
+        if self._screen is not None:
+            self._note(self.position, number)
         play = self._play
         try:
             play.step(np.array([number if is_legal else -1]))

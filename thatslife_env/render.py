@@ -15,14 +15,13 @@ import textwrap
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from thatslife_env import rules
-from thatslife_env.board import FIRST_GUARD, FIRST_OPPONENT, MAX_VALUE, MIN_VALUE
+from thatslife_env.board import FIRST_GUARD, MAX_VALUE, MIN_VALUE
 from thatslife_env.drawing import (
     Area,
     Box,
@@ -36,6 +35,7 @@ from thatslife_env.drawing import (
     outline,
     require,
 )
+from thatslife_env.outcomes import Outcome, outcome
 from thatslife_env.position import Position
 
 Face = int | str  # a tile as in the JSON
@@ -145,23 +145,21 @@ def tell(move: Move, names: Sequence[str] | None = None) -> str:
     Raises:
         IllegalMoveError: it was not legal.
     """
-    seen = _Seen.of(move)
+    seen = outcome(*move)
     who = _names(move[0], names)
     words = []
-    if seen.piece is not None:
+    if seen.piece:
         track = move[0].to_json()["track"]
-        begin, end = show_face(track[seen.begin]), show_face(track[seen.landing])
+        begin, end = show_face(track[seen.source]), show_face(track[seen.target])
         words.append(f"{seen.piece} from {begin} to {end}")
     if seen.takes is not None:
         words.append(f"takes {show_face(seen.takes)}")
-    if seen.turned is not None:
-        words.append(f"turns the {seen.turned}")
-    if seen.gives is not None:
-        tile, receiver = seen.gives
-        words.append(f"gives {show_face(tile)} to {who[receiver]}")
-    if seen.steals is not None:
-        tile, victim = seen.steals
-        words.append(f"steals {show_face(tile)} from {who[victim]}")
+    if seen.turns is not None:
+        words.append(f"turns the {seen.turns}")
+    if seen.passed is not None and seen.giver == seen.seat:
+        words.append(f"gives {show_face(seen.passed)} to {who[seen.receiver]}")
+    elif seen.passed is not None:
+        words.append(f"steals {show_face(seen.passed)} from {who[seen.giver]}")
     return ", ".join(words)
 
 
@@ -182,44 +180,6 @@ def _listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """What a move did, as far as it can be seen. Slots are those before it."""
-
-    seat: int
-    piece: str | None  # pawn, guard
-    begin: int
-    landing: int
-    takes: Face | None
-    turned: Face | None  # the side that was up
-    gives: tuple[Face, int] | None  # the tile and its receiver
-    steals: tuple[Face, int] | None  # the tile and its victim
-
-    @classmethod
-    def of(cls, move: Move) -> "_Seen":
-        position, action = move
-        before, after = position.to_json(), position.play(action).to_json()
-        seat = position.player
-        piece, begin, landing, takes, turned = None, 0, 0, None, None
-        if action < FIRST_OPPONENT:
-            is_pawn = action < FIRST_GUARD
-            piece = "pawn" if is_pawn else "guard"
-            slots = before["pawns"][seat] if is_pawn else before["guards"]
-            begin = slots[action if is_pawn else action - FIRST_GUARD]
-            landing = int(rules.landing(position.state[0], begin))
-            if len(after["track"]) < len(before["track"]):
-                takes = before["track"][begin]
-            elif after["track"][begin] != before["track"][begin]:
-                turned = before["track"][begin]
-        gives = steals = None
-        for other, (was, now) in enumerate(zip(before["towers"], after["towers"], strict=True)):
-            if other != seat and len(now) > len(was):
-                gives = (now[-1], other)
-            if other != seat and len(now) < len(was):
-                steals = (was[-1], other)
-        return cls(seat, piece, begin, landing, takes, turned, gives, steals)
-
-
 class _Table:
     """A position and its moves, made ready to be drawn."""
 
@@ -233,7 +193,7 @@ class _Table:
         self.towers: list[list[Face]] = data["towers"]
         self.scores = position.scores()
         self.legal = position.legal_actions()
-        self.seen = _Seen.of(moves[-1]) if moves else None
+        self.seen = outcome(*moves[-1]) if moves else None
         self.told = {move[0].player: (move[0].die, tell(move, names)) for move in moves}
         self.last_seat = moves[-1][0].player if moves else None
         self._fit(len(self.track) + sum(map(len, self.towers)))  # with all that was taken
@@ -351,11 +311,11 @@ def _board(table: _Table) -> Iterator[Shape]:
         is_occupied = bool(table.groups(slot))
         centre = table.place(slot)
         yield from _tile(face, *centre, table.scale, is_occupied)
-        if seen and seen.turned is not None and slot == seen.begin:
+        if seen and seen.turns is not None and slot == seen.source:
             yield from _ring(*centre, table.scale)
-        if seen and seen.piece is not None and slot == seen.landing - shift:
+        if seen and seen.piece and slot == seen.target - shift:
             yield from _ring(*centre, table.scale)
-    if seen and seen.piece is not None:
+    if seen and seen.piece:
         yield from _trail(table, seen, shift)
     for slot in slots:
         yield from _pieces(table, slot)
@@ -370,11 +330,11 @@ def _ring(x: float, y: float, scale: float) -> Iterator[Shape]:
         )
 
 
-def _trail(table: _Table, seen: _Seen, shift: int) -> Iterator[Shape]:
+def _trail(table: _Table, seen: Outcome, shift: int) -> Iterator[Shape]:
     """An arrow along the track, from where the piece of the last move stood to where it stands."""
     scale = table.scale
-    first = seen.begin - 0.5 if shift else float(seen.begin)
-    stops = [first, *range(seen.begin + 1 - shift, seen.landing - shift + 1)]
+    first = seen.source - 0.5 if shift else float(seen.source)
+    stops = [first, *range(seen.source + 1 - shift, seen.target - shift + 1)]
     points = [table.place(stops[0])]
     for before, after in itertools.pairwise(stops):
         (x, y), (next_x, next_y) = table.place(before), table.place(after)
@@ -636,18 +596,17 @@ def _seat(
         below += 13 * size
         yield Text(x + 10, below - 2, line, 10.5 * size, _MUTED)
     below += 5 if told else 5 + 13 * size
-    is_changed = table.seen is not None and seat in _gainers(table.seen)
+    is_changed = table.seen is not None and seat == _gainer(table.seen)
     yield from _tower(
         table.towers[seat], x + 8, below, width - 16, y + height - 6 - below, is_changed
     )
 
 
-def _gainers(seen: _Seen) -> list[int]:
-    """The seats whose top tile the last move put there."""
-    found = [] if seen.gives is None else [seen.gives[1]]
-    if (seen.takes is not None and seen.gives is None) or seen.steals is not None:
-        found.append(seen.seat)
-    return found
+def _gainer(seen: Outcome) -> int | None:
+    """The seat whose top tile the last move put there."""
+    if seen.takes is not None:
+        return seen.seat
+    return None if seen.passed is None else seen.receiver
 
 
 def _tower(
