@@ -3,21 +3,26 @@
 Needs the extra `train`.
 """
 
+import io
 import itertools
 import json
 import os
 import shutil
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
+from tensorboard.compat.proto.event_pb2 import Event
+from tensorboard.compat.proto.summary_pb2 import Summary
+from tensorboard.summary.writer.record_writer import RecordWriter
 
 import agents
 from agents.base import Agent
@@ -254,32 +259,61 @@ class CheckpointFolder:
 # Metrics ---------------------------------------------------------------------------------------
 
 
-class MetricsFile:
-    """`metrics.jsonl`: a line for each update.
+class Metrics:
+    """What a run tells of each update: a line of `metrics.jsonl`, and the same for TensorBoard.
+
+    Both are on their way to the disk before `add` returns.
 
     Args:
-        path: lines are added at its end, in place of a line that a kill has cut short.
-        segment: number of this part of the run: 0, and one more for each resume.
+        folder: of the run. Lines are added at the end of `metrics.jsonl`, in place of a line that a
+            kill has cut short.
+        resume: whether the run goes on; its lines then have the number of the next segment.
     """
 
-    def __init__(self, path: Path, segment: int) -> None:
-        if path.exists():
-            whole, newline, _ = path.read_bytes().rpartition(b"\n")
-            os.truncate(path, len(whole + newline))
-        self._file = path.open("a", encoding="utf-8")
-        self._segment = segment
+    def __init__(self, folder: Path, resume: bool) -> None:
+        self._path = folder / "metrics.jsonl"
+        if self._path.exists():
+            whole, newline, _ = self._path.read_bytes().rpartition(b"\n")
+            os.truncate(self._path, len(whole + newline))
+        self._segment = last_segment(self._path) + 1 if resume else 0
+        self._lines = self._path.open("ab")
+        events = folder / "tensorboard"
+        events.mkdir(exist_ok=True)
+        self._events_path = events / f"events.out.tfevents.{time.time_ns()}"
+        self._events = self._events_path.open("xb")
+        self._write_event(Event(wall_time=time.time(), file_version="brain.Event:2"))
 
     def add(self, step: int, values: dict[str, Any]) -> None:
-        """Add a line; what is not finite becomes null."""
+        """Add a line; what is not finite becomes null.
+
+        Raises:
+            FailedError: it cannot be written.
+        """
         line: dict[str, Any] = {"step": step, "segment": self._segment}
         for key, value in sorted(values.items()):
             line[key] = float(value) if np.isfinite(value) else None
-        self._file.write(json.dumps(line) + "\n")
-        self._file.flush()
+        self._write(self._lines, json.dumps(line).encode() + b"\n", self._path)
+        summary = Summary(
+            value=[Summary.Value(tag=key, simple_value=value) for key, value in values.items()]
+        )
+        self._write_event(Event(wall_time=time.time(), step=step, summary=summary))
 
     def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+        """Close the files."""
+        self._lines.close()
+        self._events.close()
+
+    def _write_event(self, event: Event) -> None:
+        record = io.BytesIO()
+        RecordWriter(record).write(event.SerializeToString())
+        self._write(self._events, record.getvalue(), self._events_path)
+
+    def _write(self, file: BinaryIO, content: bytes, path: Path) -> None:
+        try:
+            file.write(content)
+            file.flush()
+        except OSError as error:
+            raise FailedError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def last_segment(path: Path) -> int:

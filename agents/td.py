@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch.utils.tensorboard import SummaryWriter
 
 from agents.afterstate import (
     FEATURES_HASH,
@@ -39,7 +38,7 @@ from agents.config import TdConfig
 from agents.runs import (
     Arrays,
     CheckpointFolder,
-    MetricsFile,
+    Metrics,
     TrainingError,
     adam_arrays,
     as_numbers,
@@ -47,7 +46,6 @@ from agents.runs import (
     check_states,
     evaluate,
     is_due,
-    last_segment,
     load_optimizer,
     optimizer_arrays,
     plot_curve,
@@ -365,9 +363,7 @@ class TdTraining:
         self._stop_asked = False
         if resume:
             self._checkpoints.load(self._restore)
-        metrics = folder / "metrics.jsonl"
-        self._metrics = MetricsFile(metrics, last_segment(metrics) + 1 if resume else 0)
-        self._tensorboard = SummaryWriter(str(folder / "tensorboard"))
+        self._metrics = Metrics(folder, resume)
 
     def stop(self) -> None:
         """Ask it to stop after the update under way."""
@@ -410,7 +406,6 @@ class TdTraining:
         if self.step:
             self._save_checkpoint()
         self._metrics.close()
-        self._tensorboard.close()
 
     def _update(self, window: Window, rate: float) -> float:
         """Learn from a window; returns the mean loss of the last pass."""
@@ -452,8 +447,6 @@ class TdTraining:
         if evaluates:
             metrics |= evaluate(ValueAgent("learner", self.network.playing()), config)
         self._metrics.add(now, metrics)
-        for name, value in metrics.items():
-            self._tensorboard.add_scalar(name, value, now)
         if evaluates:
             lines = read_metrics(self._folder / "metrics.jsonl")
             plot_curve(lines, config, self._folder / "curve.png")

@@ -17,7 +17,7 @@ import torch
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.logger import KVWriter, Logger, TensorBoardOutputFormat
+from stable_baselines3.common.logger import KVWriter, Logger
 from torch import nn
 
 from agents.config import SNAPSHOTS, PpoConfig
@@ -27,7 +27,7 @@ from agents.policy import save_policy
 from agents.runs import (
     Arrays,
     CheckpointFolder,
-    MetricsFile,
+    Metrics,
     TrainingError,
     adam_arrays,
     as_numbers,
@@ -35,7 +35,6 @@ from agents.runs import (
     check_states,
     evaluate,
     is_due,
-    last_segment,
     load_optimizer,
     optimizer_arrays,
     plot_curve,
@@ -240,25 +239,25 @@ def _check_games(found: dict[str, npt.NDArray[Any]], env: ThatsLifeVecEnv, n_out
         require_fit(max(others) < FIRST_OUTSIDE + n_outside, "games: an opponent")
 
 
-class JsonLines(KVWriter):
-    """Writes each of SB3's log entries as a line of `metrics.jsonl`.
+class MetricsWriter(KVWriter):
+    """Hands what SB3 logs on to the metrics of the run.
 
     Args:
-        file: to write to.
+        metrics: of the run.
     """
 
-    def __init__(self, file: MetricsFile) -> None:
-        self._file = file
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
 
     def write(
         self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...]], step: int = 0
     ) -> None:
-        """Add a line."""
-        self._file.add(step, key_values)
+        """Add what was logged at a step."""
+        self._metrics.add(step, key_values)
 
     def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+        """Close the files."""
+        self._metrics.close()
 
 
 # The run ----------------------------------------------------------------------------------------
@@ -415,10 +414,7 @@ class PpoTraining:
         self._run = Run(folder, config, env, league)
         if not (resume and self._run.checkpoints.load(self._model, env, league)):
             league.enter(env)
-        metrics = folder / "metrics.jsonl"
-        file = MetricsFile(metrics, last_segment(metrics) + 1 if resume else 0)
-        tensorboard = TensorBoardOutputFormat(str(folder / "tensorboard"))
-        self._model.set_logger(Logger(str(folder), [JsonLines(file), tensorboard]))
+        self._model.set_logger(Logger(str(folder), [MetricsWriter(Metrics(folder, resume))]))
 
     @property
     def step(self) -> int:
