@@ -39,13 +39,23 @@ def _one_of(names: Sequence[str], what: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _check_spec(spec: str, key: str) -> None:
+def _make_spec(spec: str, key: str) -> Any:
     try:
-        agents.make(spec)
+        return agents.make(spec)
     except AgentError as error:
         raise ValueError(f"{key}: {error}") from None
+
+
+def _check_spec(spec: str, key: str) -> None:
+    _make_spec(spec, key)
     if spec.strip() == "human":
         raise ValueError(f"{key}: a person, 'human', cannot be asked thousands of times")
+
+
+def _check_start(spec: str, wanted: dict[str, Any]) -> None:
+    network = _make_spec(spec, "start_from").description["network"]
+    if network != wanted:
+        raise ValueError(f"start_from: the network of {spec} is {network}, not {wanted}")
 
 
 class Section(BaseModel):
@@ -246,7 +256,10 @@ class TdSection(Section):
     final_learning_rate: float = Field(1e-5, ge=0, description="at the end, linearly")
     trace: float = Field(0.8, ge=0, le=1, description="lambda: how far targets look ahead")
     temperature: float = Field(
-        0.05, gt=0, description="of the choice among the moves' win shares at the start"
+        0.05,
+        gt=0,
+        description="of the choice among the moves' win shares at the start, with two players; "
+        "with n it is 2 / n of that",
     )
     final_temperature: float = Field(0.01, gt=0, description="at the end, geometrically")
 
@@ -281,6 +294,11 @@ class CommonConfig(Section):
         ge=1,
         le=10**12,
         description="decisions of the learner (ppo), turns of all seats (td)",
+    )
+    start_from: str | None = Field(
+        None,
+        description="begin with the weights of something learned before, by a network like this "
+        "one: a run, its folder `policy` or `value`, or `builtin/NAME`",
     )
     game: GameSection = GameSection()
     evaluation: EvaluationSection = EvaluationSection()
@@ -319,6 +337,8 @@ class PpoConfig(CommonConfig):
                 "ppo.batch_size: n_envs x n_steps must not leave a batch of one decision, whose "
                 f"advantage cannot be normalised; not {self.ppo.batch_size}"
             )
+        if self.start_from is not None:
+            _check_start(f"policy:{self.start_from}", self.network.model_dump())
         return self
 
 
@@ -338,6 +358,10 @@ class TdConfig(CommonConfig):
                 "td.batch_size: must be at most n_games x n_turns = "
                 f"{self.td.n_games * self.td.n_turns}, not {self.td.batch_size}"
             )
+        if self.start_from is not None:
+            players = max(setting.ruleset.players for setting in self.game.settings())
+            wanted = {"players": players, "hidden": self.network.hidden}
+            _check_start(f"td:{self.start_from}", wanted)
         return self
 
 

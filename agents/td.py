@@ -28,6 +28,7 @@ from agents.afterstate import (
     ValueNetwork,
     Weights,
     features_used,
+    load_value,
     network_arrays,
     save_value,
     write_features,
@@ -52,6 +53,7 @@ from agents.runs import (
     read_metrics,
     require_fit,
 )
+from agents.saved import VALUE, find
 from thatslife_env import njit, rules
 from thatslife_env.board import MAX_PLAYERS, MOVE, OVER, STATE
 from thatslife_env.games import GAME, begin, begin_all, key_of, proceed, ruleset_mix, stream_seeds
@@ -142,7 +144,8 @@ class SelfPlay:
 
         Args:
             network: plays all seats.
-            temperature: of the softmax of the moves' win shares from which moves are drawn.
+            temperature: of the softmax of the moves' win shares from which moves are drawn, with
+                two players; with n it is 2 / n of it, as win shares are.
         """
         window = self._window
         bounds = np.linspace(0, len(self.states), self._threads + 1).astype(int)
@@ -223,8 +226,9 @@ def play_turns(
             n_moves = write_moves(state, afters, actions)
             for move in range(n_moves):
                 write_shares(afters[move], weights, biases, scratch, values[move])
-            entropies[i, turn] = entropy_of(values[:n_moves, seat], temperature)
-            move = draw_move(values[:n_moves, seat], temperature, key_of(game))
+            heat = temperature * 2.0 / np.int64(state["players"])
+            entropies[i, turn] = entropy_of(values[:n_moves, seat], heat)
+            move = draw_move(values[:n_moves, seat], heat, key_of(game))
             expected[i, turn] = values[move]
             proceed(state, game, actions[move, 0])
             if actions[move, 1] >= 0:
@@ -361,8 +365,9 @@ class TdTraining:
         self.step = 0
         self.stopped_at: int | None = None
         self._stop_asked = False
-        if resume:
-            self._checkpoints.load(self._restore)
+        if not (resume and self._checkpoints.load(self._restore)) and config.start_from:
+            before, _ = load_value(find(VALUE, config.start_from))
+            self._set_weights(dict(network_arrays(before)))
         self._metrics = Metrics(folder, resume)
 
     def stop(self) -> None:
@@ -467,6 +472,10 @@ class TdTraining:
     def _weights(self) -> Arrays:
         return dict(network_arrays(self.network.playing()))
 
+    def _set_weights(self, arrays: Arrays) -> None:
+        for name, array in self._weights().items():
+            array[:] = arrays[name]
+
     def _save_checkpoint(self) -> None:
         arrays: dict[str, Arrays] = {
             "weights": self._weights(),
@@ -491,8 +500,7 @@ class TdTraining:
         self._play.check(arrays["games"])
 
         self.step = step
-        for name, array in self._weights().items():
-            array[:] = arrays["weights"][name]
+        self._set_weights(arrays["weights"])
         load_optimizer(self._optimizer, arrays["optimizer"])
         for name, array in self._play.arrays().items():
             array[:] = arrays["games"][name]

@@ -23,7 +23,7 @@ from torch import nn
 from agents.config import SNAPSHOTS, PpoConfig
 from agents.league import SNAPSHOT, League, load_network, network_weights
 from agents.networks import Network, NetworkAgent, make_network
-from agents.policy import save_policy
+from agents.policy import find_policy, load_policy, save_policy
 from agents.runs import (
     Arrays,
     CheckpointFolder,
@@ -413,6 +413,9 @@ class PpoTraining:
         league = League(config, self._model.policy.network, folder / "snapshots")
         self._run = Run(folder, config, env, league)
         if not (resume and self._run.checkpoints.load(self._model, env, league)):
+            if config.start_from:
+                before, _ = load_policy(find_policy(config.start_from))
+                self._model.policy.network.load_state_dict(before.state_dict())
             league.enter(env)
         self._model.set_logger(Logger(str(folder), [MetricsWriter(Metrics(folder, resume))]))
 

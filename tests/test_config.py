@@ -16,7 +16,7 @@ from thatslife_env import Ruleset
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
-TOP_KEYS = "seed, threads, total_steps, game, evaluation, checkpoint_every, "
+TOP_KEYS = "seed, threads, total_steps, start_from, game, evaluation, checkpoint_every, "
 TOP_KEYS += "algorithm, reward, opponents, snapshots, network, ppo"
 
 
@@ -262,6 +262,13 @@ def test_a_config_does_not_change():
         ("opponents: {self: .nan}", 1, ["opponents.self", "finite"]),
         ('opponents: {"mc:rollouts=x": 1}', None, ["opponents", "mc:rollouts=x"]),
         ("evaluation: {opponents: [human]}", 1, ["evaluation", "human"]),
+        ("start_from: builtin/nobody", None, ["start_from", "'nobody'", "2p"]),
+        ("start_from: builtin/2p\nnetwork: {kind: mlp}", None, ["policy:builtin/2p", "'mlp'"]),
+        (
+            "algorithm: td\nstart_from: builtin/2p\nnetwork: {hidden: [8]}",
+            None,
+            ["td:builtin/2p", "[128, 32]", "[8]"],
+        ),
         ("evaluation: {opponents: [nobody]}", 1, ["evaluation", "'nobody'", "greedy"]),
         # what only fits together
         ("ppo: {n_envs: 2, n_steps: 3, batch_size: 7}", None, ["ppo.batch_size", "6", "7"]),

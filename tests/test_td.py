@@ -18,7 +18,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 import agents
 from agents import runs, td
-from agents.afterstate import ValueAgent, load_value
+from agents.afterstate import MAX_MOVES, ValueAgent, load_value, write_moves
 from agents.cli import run
 from agents.config import TdConfig, load_config
 from agents.runs import TrainingError, read_metrics, win_shares
@@ -32,7 +32,7 @@ from agents.td import (
     write_targets,
 )
 from thatslife_env import Ruleset
-from thatslife_env.board import MOVE
+from thatslife_env.board import MOVE, STATE
 
 pytestmark = pytest.mark.speed  # plays too much for uncompiled code
 
@@ -218,6 +218,26 @@ def test_the_explained_variance_compares_what_was_foretold_with_the_targets():
     assert np.isnan(Window.empty(2, 1, 1).explained_variance())
 
 
+@pytest.mark.parametrize("players", [2, 3, 6])
+def test_the_temperature_falls_with_the_number_of_players(players):
+    """The first choice of each game, worked out anew."""
+    game = {"ruleset": {"players": players}}
+    config = TdConfig.model_validate({**SMALL, "game": game})
+    play = SelfPlay(config)
+    network = TrainableNetwork(play.players, [8], 1)
+    with torch.no_grad():
+        network.weights[-1].normal_(0, 0.1, generator=torch.Generator().manual_seed(1))
+    states = play.states.copy()
+    window = play.play(network.playing(), 0.05)
+    afters, moves = np.empty(MAX_MOVES, STATE), np.empty((MAX_MOVES, 2), np.int64)
+    agent = ValueAgent("after", network.playing())
+    for state, found in zip(states, window.entropies[:, 0], strict=True):
+        n_moves = write_moves(state, afters, moves)
+        values = agent.values(afters[:n_moves])[:, state["player"]]
+        assert found == pytest.approx(entropy_of(values, 0.1 / players), abs=1e-6)
+    assert window.entropies.max() > 0.1
+
+
 def test_games_do_not_depend_on_threads_or_on_the_number_of_games():
     def window_of(n_games: int, threads: int):
         td_section = {"n_games": n_games, "n_turns": 16, "batch_size": 8}
@@ -388,6 +408,20 @@ def test_tensorboard_shows_all_metrics(finished):
     for name in ("evaluation/win_share/greedy", "games/turns", "train/entropy"):
         shown = {event.step: event.value for event in events.Scalars(name)}
         assert shown == pytest.approx({line["step"]: line[name] for line in lines if name in line})
+
+
+@pytest.mark.learning
+def test_a_run_begins_with_the_weights_of_another(finished, tmp_path):
+    config = TdConfig.model_validate({**SMALL, "start_from": str(finished), "seed": 5})
+    training = TdTraining(tmp_path, config, resume=False)
+    before, _ = load_value(finished / "value")
+    for one, other in zip(training.network.playing(), before, strict=True):
+        for ours, theirs in zip(one, other, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+    training.stop()
+    training.learn(lambda n_steps: None)  # not a step yet: no checkpoint
+    resumed = TdTraining(tmp_path, config, resume=True)
+    np.testing.assert_array_equal(resumed.network.playing().weights[0], before.weights[0])
 
 
 @pytest.mark.learning

@@ -153,6 +153,14 @@ def finished(tmp_path_factory) -> Path:
 
 
 @pytest.mark.learning
+def test_a_run_begins_with_the_weights_of_another(finished, tmp_path):
+    content = {**yaml.safe_load((finished / "config.yaml").read_text()), "seed": 5}
+    config = PpoConfig.model_validate({**content, "start_from": str(finished)})
+    training.PpoTraining(tmp_path, config, resume=False).save()
+    assert policy_bytes(tmp_path) == policy_bytes(finished)
+
+
+@pytest.mark.learning
 def test_a_run_folder_holds_what_design_says(finished):
     design = {"config.yaml", "policy", "checkpoints", "metrics.jsonl", "tensorboard", "curve.png"}
     design |= {"results.json"}
