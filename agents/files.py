@@ -58,10 +58,22 @@ def locked(folder: Path) -> Iterator[bool]:
         os.close(handle)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a text file at once."""
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file at once.
+
+    Raises:
+        OSError: it cannot be written; the error names the file.
+    """
     with replacing(path) as part:
-        part.write_text(text, encoding="utf-8")
+        try:
+            part.write_bytes(content)
+        except OSError as error:  # that of a write, as on a full disk, names none
+            raise type(error)(error.errno, error.strerror, str(path)) from None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file at once; see `write_bytes`."""
+    write_bytes(path, text.encode())
 
 
 def write_json(path: Path, content: Any) -> None:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import torch
 
 import agents
-from agents import runs
+from agents import saved
 from agents.base import Agent
 from agents.config import SELF, SNAPSHOTS, PpoConfig
 from agents.networks import Network, NetworkAgent, make_network
@@ -98,7 +98,7 @@ class League:
         name = f"snapshot-{step:09d}"
         if name not in self.roster:
             self._folder.mkdir(parents=True, exist_ok=True)
-            runs.write_arrays(self._folder / f"{name}.safetensors", network_weights(self._learner))
+            saved.write_arrays(self._folder / f"{name}.safetensors", network_weights(self._learner))
             self._enlist(name)
 
     def _enlist(self, name: str) -> None:

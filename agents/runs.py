@@ -19,12 +19,13 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.record_writer import RecordWriter
 
 import agents
+from agents import saved
 from agents.base import Agent
 from agents.cli import FailedError, UsageError
 from agents.config import CommonConfig
@@ -47,19 +48,6 @@ class TrainingError(FailedError):
 
 
 # Arrays in files -------------------------------------------------------------------------------
-
-
-def write_arrays(path: Path, arrays: Arrays) -> None:
-    """Write a safetensors file at once.
-
-    Raises:
-        FailedError: it cannot be written.
-    """
-    with replacing(path) as part:
-        try:
-            save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, part)
-        except SafetensorError as error:
-            raise FailedError(f"{path}: cannot be written: {error}") from None
 
 
 def read_arrays(path: Path) -> Arrays:
@@ -204,7 +192,7 @@ class CheckpointFolder:
         with replacing(target) as part:
             part.mkdir()
             for name in self._names:
-                write_arrays(part / f"{name}.safetensors", arrays[name])
+                saved.write_arrays(part / f"{name}.safetensors", arrays[name])
             write_json(part / "state.json", self._versions | state)
         for old in self._all()[:-CHECKPOINTS_KEPT]:
             shutil.rmtree(old)

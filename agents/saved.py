@@ -5,6 +5,7 @@ Reading and writing need the extra `train`.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.base import AgentError
-from agents.files import replacing, write_json
+from agents.files import replacing, write_bytes, write_json
 from thatslife_env.position import short
 
 WEIGHTS = "weights.safetensors"
@@ -46,6 +47,17 @@ VALUE = SavedKind("value", "td")
 KINDS = (POLICY, VALUE)
 
 
+def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Write a safetensors file at once.
+
+    Raises:
+        OSError: it cannot be written; the error names the file.
+    """
+    from safetensors.numpy import save
+
+    write_bytes(path, save({name: np.ascontiguousarray(array) for name, array in arrays.items()}))
+
+
 def save(kind: SavedKind, folder: Path, content: dict[str, Any], weights: Arrays) -> None:
     """Write a folder, at once, in the place of what was there.
 
@@ -55,12 +67,10 @@ def save(kind: SavedKind, folder: Path, content: dict[str, Any], weights: Arrays
         content: of the description, but for the format.
         weights: float32 arrays by name.
     """
-    from safetensors.numpy import save_file
-
     folder.parent.mkdir(parents=True, exist_ok=True)
     with replacing(folder) as part:
         part.mkdir()
-        save_file({name: np.ascontiguousarray(w) for name, w in weights.items()}, part / WEIGHTS)
+        write_arrays(part / WEIGHTS, weights)
         write_json(part / kind.description, {"format": kind.format, **content})
 
 

@@ -17,7 +17,7 @@ from safetensors.numpy import load_file, save_file
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import agents
-from agents import runs, td
+from agents import saved, td
 from agents.afterstate import MAX_MOVES, ValueAgent, load_value, write_moves
 from agents.cli import run
 from agents.config import TdConfig, load_config
@@ -526,7 +526,7 @@ def test_a_kill_while_saving_loses_nothing(
     class KilledError(BaseException):
         pass
 
-    write, calls = runs.write_arrays, []
+    write, calls = saved.write_arrays, []
 
     def write_or_die(path, arrays):
         calls.append(path)
@@ -537,7 +537,7 @@ def test_a_kill_while_saving_loses_nothing(
 
     folder = tmp_path / "run"
     with monkeypatch.context() as patch:
-        patch.setattr(runs, "write_arrays", write_or_die)
+        patch.setattr(saved, "write_arrays", write_or_die)
         with pytest.raises(KilledError):
             train("--config", config_file, "--run", folder)
     assert checkpoints(folder)[0] == 2 * UPDATE

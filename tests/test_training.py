@@ -26,7 +26,7 @@ from safetensors.numpy import load_file, save_file
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import agents
-from agents import runs, tournament, training
+from agents import runs, saved, tournament, training
 from agents.cli import FailedError, run
 from agents.config import PpoConfig, load_config
 from agents.files import locked
@@ -575,7 +575,7 @@ class KilledError(BaseException):
 
 def run_killed_at(monkeypatch, train: Callable, folder: Path, call: int, moment: str) -> None:
     """A run that ends in its n-th writing of arrays: before it, half-way, or after it."""
-    write = runs.write_arrays
+    write = saved.write_arrays
     calls = 0
 
     def write_or_die(path: Path, arrays: dict) -> None:
@@ -593,7 +593,7 @@ def run_killed_at(monkeypatch, train: Callable, folder: Path, call: int, moment:
             raise KilledError
 
     with monkeypatch.context() as patch:
-        patch.setattr(runs, "write_arrays", write_or_die)
+        patch.setattr(saved, "write_arrays", write_or_die)
         with pytest.raises(KilledError):
             train("--config", SMOKE, "--set", *SMALLER, "--run", folder)
 
