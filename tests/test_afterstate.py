@@ -530,14 +530,19 @@ def test_it_plays_whole_games_the_same_with_any_threads(folder):
 
 
 def test_what_is_shipped_plays():
-    """Both kinds are shipped; a lookup says of what kind the other is."""
-    for spec in ("td:builtin/2p", "td:builtin/universal", "policy:builtin/2p"):
-        agent = agents.make(spec)
+    for kind, name in itertools.product(("td", "policy"), ("2p", "universal")):
+        agent = agents.make(f"{kind}:builtin/{name}")
         assert agent.act(Position.deal(Ruleset.preset("basic", players=2), 0).roll(2)) in (0, 1, 2)
-    with pytest.raises(AgentError, match="built-in value: td:builtin/universal"):
-        agents.make("policy:builtin/universal")
     with pytest.raises(AgentError, match="no built-in value 'nobody'; there are: 2p, universal"):
         agents.make("td:builtin/nobody")
+
+
+def test_what_is_shipped_of_another_kind_is_told(tmp_path, monkeypatch):
+    (tmp_path / "builtin/tiny/policy").mkdir(parents=True)
+    (tmp_path / "builtin/tiny/policy/policy.json").write_text("{}")
+    monkeypatch.setattr(saved.resources, "files", lambda package: tmp_path)
+    with pytest.raises(AgentError, match="'tiny' is a built-in policy: policy:builtin/tiny"):
+        agents.make("td:builtin/tiny")
 
 
 def test_a_policy_is_no_value(tmp_path):
