@@ -1,5 +1,6 @@
 """The wheel, as a stranger gets it: an empty environment, no extras, away from the checkout."""
 
+import itertools
 import os
 import subprocess
 import sys
@@ -67,9 +68,9 @@ def test_wheel_holds_both_packages_and_nothing_else(wheel):
         "thatslife",
     }
     assert "thatslife_env/py.typed" in names
-    for name in ("2p", "universal"):
-        assert f"agents/builtin/{name}/value/value.json" in names
-        assert f"agents/builtin/{name}/value/weights.safetensors" in names
+    for name, kind in itertools.product(("2p", "universal"), ("policy", "value")):
+        assert f"agents/builtin/{name}/{kind}/{kind}.json" in names
+        assert f"agents/builtin/{name}/{kind}/weights.safetensors" in names
     assert "agents/solved/plain2.json" in names
     assert "agents/i18n/pl.json" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
