@@ -7,11 +7,12 @@ READY := $(VENV)/ready
 MODULES := node_modules/.package-lock.json
 PORT ?= 8000
 
-.PHONY: help setup test test-slow test-js test-web check demo bench web web-ready web-models screenshots pictures clean
+.PHONY: help setup test test-adapters test-slow test-js test-web check demo bench web web-ready web-models screenshots pictures clean
 
 help:
 	@echo "make demo       set up from nothing, train, evaluate, export; shows what it did"
 	@echo "make test       set up from nothing, then every check"
+	@echo "make test-adapters  OpenSpiel, TorchRL, Tianshou and SuperSuit, and the newest Gymnasium"
 	@echo "make test-slow  the long forms of the tests"
 	@echo "make web        prepare the page and serve it on localhost (needs Node.js; PORT=8000)"
 	@echo "make web-models  the built-in players, exported for the page; make web does it too"
@@ -20,7 +21,7 @@ help:
 	@echo "make screenshots  the pictures of the page in docs/images"
 	@echo "make pictures   the picture and the film of a game in docs/images"
 	@echo "make bench      how fast everything is, against plain C and others (needs gcc)"
-	@echo "make clean      remove .venv and caches"
+	@echo "make clean      remove the environments and caches"
 
 setup: $(READY)
 
@@ -43,6 +44,27 @@ test-slow: setup web-ready
 	THATSLIFE_SLOW=1 $(RUN) -m pytest --numprocesses 2
 	NUMBA_BOUNDSCHECK=1 $(RUN) -m pytest --numprocesses 2
 	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest --numprocesses 2 -m "not speed and not learning"
+
+# Other libraries, and the newest Gymnasium whatever constraints.txt pins: each in an environment of its own.
+ADAPTERS := .venv-adapters
+NEWEST := .venv-newest
+DOORS := $(addprefix tests/test_,aec.py gymnasium.py vector.py vector_layout.py workers.py sb3.py)
+
+$(ADAPTERS)/ready: pyproject.toml constraints.txt
+	test -x $(ADAPTERS)/bin/python || $(PYTHON) -m venv $(ADAPTERS)
+	$(ADAPTERS)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[adapters]' pytest pytest-xdist
+	touch $@
+
+$(NEWEST)/ready: pyproject.toml constraints.txt
+	test -x $(NEWEST)/bin/python || $(PYTHON) -m venv $(NEWEST)
+	grep -v '^gymnasium==' constraints.txt > $(NEWEST)/constraints.txt
+	$(NEWEST)/bin/python -m pip install --quiet --upgrade --constraint $(NEWEST)/constraints.txt --editable '.[train]' \
+		gymnasium pytest pytest-xdist hypothesis
+	touch $@
+
+test-adapters: $(ADAPTERS)/ready $(NEWEST)/ready
+	$(ADAPTERS)/bin/python -m pytest --numprocesses 2 tests/adapters
+	$(NEWEST)/bin/python -m pytest --numprocesses 2 $(DOORS)
 
 test-js: setup
 	$(RUN) -m pytest tests/test_javascript.py
@@ -90,4 +112,4 @@ bench: setup
 	$(RUN) benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) node_modules web/vendor build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(ADAPTERS) $(NEWEST) node_modules web/vendor build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

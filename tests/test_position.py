@@ -561,8 +561,8 @@ def test_round_trips():
         assert Position.from_json(json.dumps(shown).encode()) == position
         assert json.loads(json.dumps(shown)) == shown
         assert eval(repr(position), {"Position": Position}) == position
-        assert copy.copy(position) == position
-        assert copy.deepcopy(position) == position
+        assert copy.copy(position) is position
+        assert copy.deepcopy(position) is position
         assert Position.from_state(position.state) == position
         assert Position.from_state(position.state[0]) == position
         for protocol in range(pickle.HIGHEST_PROTOCOL + 1):

@@ -1,8 +1,8 @@
 """That's Life! (Verflixxt!) for reinforcement learning: exact rules, fast environments.
 
 Public are the names in `__all__`, the modules `board`, `rules`, `position`, `observation`,
-`rewards`, `baselines`, `games`, `records`, `outcomes`, `drawing`, `render`, `vector`, and
-`thatslife_v0` for PettingZoo.
+`rewards`, `baselines`, `games`, `records`, `outcomes`, `drawing`, `render`, `vector`,
+`thatslife_v0` for PettingZoo and `open_spiel_game` for OpenSpiel.
 Importing this package registers `ThatsLife-v0` with Gymnasium.
 """
 

@@ -143,6 +143,12 @@ class Position:
     def __reduce__(self) -> tuple[Callable[[Any], "Position"], tuple[dict[str, Any]]]:
         return Position.from_json, (self.to_json(),)
 
+    def __copy__(self) -> Self:
+        return self  # as of everything immutable
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
     # Looking ---------------------------------------------------------------------------
 
     @property
