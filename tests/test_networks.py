@@ -97,8 +97,8 @@ def test_windows_show_what_lies_around_a_piece_and_no_more(network, states):
 
     observations, _ = seen(states[:300])
     what = networks._see(observations)
-    game, seat, pawn = what.on_track.nonzero(as_tuple=True)
-    windows = networks._windows(what, game, seat, what.slots[game, seat, pawn])
+    stacks = what.stacks.nonzero()
+    windows = networks._windows(what, stacks @ networks._SHARED, stacks @ networks._OWN)
     windows = windows.reshape(-1, BEHIND + 1 + AHEAD, 7).numpy()
     row = 0
     for index, state in enumerate(states[:300]):
@@ -106,11 +106,9 @@ def test_windows_show_what_lies_around_a_piece_and_no_more(network, states):
         names, finish = position.to_json()["track"], int(state["finish"])
         for steps in range(position.players):
             other = (position.player + steps) % position.players
-            pawns = sorted(int(slot) for slot in state["pawns"][other][: state["pawns_each"]])
-            for number, slot in enumerate(pawns):
-                if slot == finish:
-                    continue
-                assert (game[row], seat[row], pawn[row]) == (index, steps, number)
+            pawns = {int(slot) for slot in state["pawns"][other][: state["pawns_each"]]}
+            for slot in sorted(pawns - {finish}):
+                assert stacks[row].tolist() == [index, steps, slot]
                 for place, distance in enumerate(range(-BEHIND, AHEAD + 1)):
                     there = slot + distance
                     value, lucky, action, guards, end, everybody, own = windows[row, place]
