@@ -159,10 +159,9 @@ _N_REST: Final = _TABLE.stop + _SHAPES["guards_off"][0]
 _N_ACTION: Final = 2 * _WINDOW + len(_ACTION_ROWS) + len(_KINDS) + 1
 
 # Where things lie in flat tensors: what the numbers of a game, seat and slot are multiplied by
-_SHARED: Final = torch.tensor([_LENGTH, 0, 1])
-_OWN: Final = torch.tensor([MAX_PLAYERS * _LENGTH, _LENGTH, 1])
+_SHARED: Final = torch.tensor([[_LENGTH], [0], [1]])
+_OWN: Final = torch.tensor([[MAX_PLAYERS * _LENGTH], [_LENGTH], [1]])
 _SEAT: Final = torch.tensor([[MAX_PLAYERS], [1], [0]])
-_ACTION: Final = torch.tensor([N_ACTIONS, 1])  # those of a game and an action
 
 _ENDS: Final = (torch.arange(_LENGTH) - BEHIND + 0.5) / LAST_SLOT  # between slots
 _NEAR: Final = torch.arange(SPAN)
@@ -180,7 +179,7 @@ class _Seen(NamedTuple):
 
     Attributes:
         shared: float32[B x slots, 6], of each slot: value, lucky, action, guards, finish, pawns.
-        pawns: float32[B x 6 x slots], of each seat and slot: pawns / 3.
+        pawns: float32[B x 6 x slots, 1], of each seat and slot: pawns / 3.
         stacks: float32[B, 6, 37], the same from the start on.
         seats: float32[B x 6, _N_SEAT], what belongs to each seat alone.
         table: float32[B, _N_REST], the moment and the track.
@@ -260,11 +259,11 @@ class ActionNetwork(Network):
         """Scores of the actions, float32[B, 16]."""
         legal = seen.legal.nonzero()
         game, action = legal.unbind(1)
-        place = legal @ _ACTION
+        place = game * N_ACTIONS + action
         rows = seen.actions.index_select(0, place)
-        from_to = (rows[:, _FROM_TO] * LAST_SLOT).round().long()
-        game_ = game.unsqueeze(1)
-        windows = _windows(seen, game_ * _SHARED[0] + from_to, game_ * _OWN[0] + from_to)
+        from_to = (rows[:, _FROM_TO] * LAST_SLOT).round().long().unsqueeze(2)
+        track = legal[:, :1].unsqueeze(2)
+        windows = _windows(seen, track * _SHARED[0] + from_to, track * _OWN[0] + from_to)
         whom = game * MAX_PLAYERS + _WHOM.index_select(0, action)
         what = torch.cat(
             [
@@ -298,7 +297,7 @@ def _see(observations: torch.Tensor) -> _Seen:
     actions = observations[:, _ACTIONS].reshape(-1, len(_ACTION_ROWS), N_ACTIONS)
     return _Seen(
         shared.transpose(1, 2).reshape(-1, _N_SHARED),
-        pawns.reshape(-1),
+        pawns.reshape(-1, 1),
         stacks,
         seats.reshape(-1, _N_SEAT, MAX_PLAYERS).transpose(1, 2).reshape(-1, _N_SEAT),
         torch.cat([observations[:, _TABLE], off], 1),
@@ -312,14 +311,12 @@ def _windows(seen: _Seen, shared: torch.Tensor, own: torch.Tensor) -> torch.Tens
 
     Args:
         seen: what there is to see.
-        shared: where the windows begin in `seen.shared`: int64[M], or with M numbers in all.
+        shared: where the windows begin in `seen.shared`: int64[..., 1], M numbers in all.
         own: the same in `seen.pawns`.
     """
-    place = (shared.unsqueeze(-1) + _NEAR).reshape(-1)
-    around = seen.shared.index_select(0, place)
-    place = (own.unsqueeze(-1) + _NEAR).reshape(-1)
-    pawns = seen.pawns.gather(0, place)
-    return torch.cat([around, pawns.unsqueeze(1)], 1).reshape(-1, _WINDOW)
+    look_up = nn.functional.embedding
+    around = [look_up(shared + _NEAR, seen.shared), look_up(own + _NEAR, seen.pawns)]
+    return torch.cat(around, -1).reshape(-1, _WINDOW)
 
 
 NETWORKS: dict[str, type[MlpNetwork] | type[ActionNetwork]] = {

@@ -10,6 +10,7 @@ from agents.networks import AHEAD, BEHIND, ActionNetwork, NetworkAgent, make_net
 from agents.onnx_models import PolicyModel, to_onnx
 from agents.vector_layout import vectors_of
 from thatslife_env import PRESETS, Position, Ruleset
+from thatslife_env.board import OVER
 from thatslife_env.games import observe_players
 from thatslife_env.observation import OBS_SIZE, SLICES, observe
 from thatslife_env.vector import VectorGame
@@ -157,6 +158,13 @@ def test_its_model_in_onnx_gives_the_same_in_every_batch(network, states):
     np.testing.assert_allclose(policy[:-1], weights / weights.sum(1, keepdims=True), atol=1e-5)
     assert not policy[-1].any()
     assert np.isfinite(value).all()
+    over = states[-1:].copy()  # no pawn is on its way and no action legal
+    pawns = over["pawns"]
+    over["phase"], over["pawns"] = OVER, np.where(pawns >= 0, over["finish"][0], pawns)
+    for nothing in (idle, over):
+        part, shares = session.run(None, {"position": vectors_of(nothing)})
+        assert not part.any()
+        assert np.isfinite(shares).all()
     for size in (1, 2, 7, 64):
         part, shares = session.run(None, {"position": vectors_of(states[-size:])})
         np.testing.assert_allclose(part, policy[-size:], atol=1e-5)
