@@ -58,7 +58,7 @@ $(ADAPTERS)/ready: pyproject.toml constraints.txt
 $(NEWEST)/ready: pyproject.toml constraints.txt
 	test -x $(NEWEST)/bin/python || $(PYTHON) -m venv $(NEWEST)
 	grep -v '^gymnasium==' constraints.txt > $(NEWEST)/constraints.txt
-	$(NEWEST)/bin/python -m pip install --quiet --upgrade --constraint $(NEWEST)/constraints.txt --editable '.[train]' \
+	$(NEWEST)/bin/python -m pip install --quiet --upgrade --constraint $(NEWEST)/constraints.txt --editable '.[train,render]' \
 		gymnasium pytest pytest-xdist hypothesis
 	touch $@
 

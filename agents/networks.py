@@ -140,47 +140,60 @@ SPAN: Final = BEHIND + 1 + AHEAD
 _LENGTH: Final = BEHIND + MAX_TRACK + AHEAD  # slots with what windows at either end lie over
 _N_SHARED: Final = 6  # numbers of a slot that are the same for all seats
 _WINDOW: Final = SPAN * (_N_SHARED + 1)
+_HERE: Final = (BEHIND + 1) * (_N_SHARED + 1) - 1  # where a window has the own pawns on its slot
 
 _SHAPES: Final = {row.name: row.shape for row in LAYOUT}
 _ACTION_ROWS: Final = [name for name, shape in _SHAPES.items() if shape == (N_ACTIONS,)]
-_SEAT_ROWS: Final = [
-    name for name, shape in _SHAPES.items() if shape[-1] == MAX_PLAYERS and name != "to_act"
-]
-_MOMENT: Final = slice(0, SLICES["tile_value"].start)  # die, phase, whose turn, the rules
-_TRACK: Final = ("tile_value", "tile_lucky", "tile_action", "guards", "guards_off")
+_FROM_TO: Final = slice(_ACTION_ROWS.index("from_slot"), _ACTION_ROWS.index("to_slot") + 1)
 _KINDS: Final = (FIRST_GUARD, FIRST_OPPONENT)  # pawns before the first, guards, then opponents
 
+# Parts of an observation: rows that lie one after the other
+_TRACK: Final = slice(SLICES["tile_value"].start, SLICES["pawns"].stop)
+_N_ROWS: Final = 4 + MAX_PLAYERS  # value, lucky, action, guards, pawns of each seat
+_SEATS: Final = slice(SLICES["points"].start, SLICES["legal"].start)
+_TABLE: Final = slice(0, SLICES["guards"].stop)  # die, phase, whose turn, the rules, the track
+_ACTIONS: Final = slice(SLICES["legal"].start, OBS_SIZE)
 
-def _n_each(name: str) -> int:
-    """How many numbers a row has of each seat."""
-    return int(np.prod(_SHAPES[name][:-1]))
-
-
-_N_SEAT: Final = sum(map(_n_each, _SEAT_ROWS))
-_N_REST: Final = _MOMENT.stop + sum(int(np.prod(_SHAPES[name])) for name in _TRACK)
+_N_SEAT: Final = (_SEATS.stop - _SEATS.start + DIE_FACES) // MAX_PLAYERS
+_N_REST: Final = _TABLE.stop + _SHAPES["guards_off"][0]
 _N_ACTION: Final = 2 * _WINDOW + len(_ACTION_ROWS) + len(_KINDS) + 1
+
+# Where things lie in flat tensors: what the numbers of a game, seat and slot are multiplied by
+_SHARED: Final = torch.tensor([[_LENGTH], [0], [1]])
+_OWN: Final = torch.tensor([[MAX_PLAYERS * _LENGTH], [_LENGTH], [1]])
+_SEAT: Final = torch.tensor([[MAX_PLAYERS], [1], [0]])
+
+_ENDS: Final = (torch.arange(_LENGTH) - BEHIND + 0.5) / LAST_SLOT  # between slots
+_NEAR: Final = torch.arange(SPAN)
+_KIND: Final = nn.functional.one_hot(
+    torch.bucketize(torch.arange(N_ACTIONS), torch.tensor(_KINDS), right=True)
+).float()  # of each action
+_WHOM: Final = (torch.arange(N_ACTIONS) - FIRST_OPPONENT + 1).clamp(min=0)  # steps to the left
 
 
 class _Seen(NamedTuple):
     """What a batch of observations says, in the form that the network reads.
 
+    Slots are those of the track with `BEHIND` before the start, so that the window of a piece
+    begins at the number of its slot.
+
     Attributes:
-        rows: name of each row to float32[B, *shape].
-        shared: float32[B, slots, 6], of each slot: value, lucky, action, guards, finish, pawns.
-        pawns: float32[B, 6, slots], pawns of each seat.
-        slots: int64[B, 6, 3], where the pawns of each seat are, rear first.
-        on_track: bool[B, 6, 3], whether there is such a pawn, not yet home.
-        towers: float32[B x 6, _N_SEAT], what belongs to each seat alone.
-        rest: float32[B, _N_REST], the moment and the track.
+        shared: float32[B x slots, 6], of each slot: value, lucky, action, guards, finish, pawns.
+        pawns: float32[B x 6 x slots, 1], of each seat and slot: pawns / 3.
+        stacks: float32[B, 6, 37], the same from the start on.
+        seats: float32[B x 6, _N_SEAT], what belongs to each seat alone.
+        table: float32[B, _N_REST], the moment and the track.
+        legal: float32[B, 16], 1 for actions that are legal.
+        actions: float32[B x 16, rows], what each action would do.
     """
 
-    rows: dict[str, torch.Tensor]
     shared: torch.Tensor
     pawns: torch.Tensor
-    slots: torch.Tensor
-    on_track: torch.Tensor
-    towers: torch.Tensor
-    rest: torch.Tensor
+    stacks: torch.Tensor
+    seats: torch.Tensor
+    table: torch.Tensor
+    legal: torch.Tensor
+    actions: torch.Tensor
 
 
 class ActionNetwork(Network):
@@ -228,88 +241,82 @@ class ActionNetwork(Network):
 
     def _table(self, seen: _Seen, is_exact: bool) -> tuple[torch.Tensor, torch.Tensor]:
         """Each seat, float32[B x 6, S], and the whole, float32[B, T]."""
-        game, seat, pawn = seen.on_track.nonzero(as_tuple=True)
-        windows = _windows(seen, game, seat, seen.slots[game, seat, pawn])
-        pawns = self.activation(_rows(self.pawn, windows, is_exact))
-        place = (game * MAX_PLAYERS + seat).unsqueeze(1).expand(-1, pawns.shape[1])
-        nobody = torch.zeros_like(seen.towers[:, :1]).repeat(1, pawns.shape[1])
-        pawns = nobody.scatter_add(0, place, pawns)
-        seats = torch.cat([pawns, seen.towers], 1)
+        stacks = seen.stacks.nonzero()  # game, seat, slot of each
+        windows = _windows(seen, stacks @ _SHARED, stacks @ _OWN)
+        n_pawns = windows[:, _HERE : _HERE + 1] * MAX_PAWNS
+        pawns = self.activation(_rows(self.pawn, windows, is_exact)) * n_pawns
+        pad, width = nn.functional.pad, self.pawn.out_features
+        place = (stacks @ _SEAT).repeat(1, width + _N_SEAT)
+        seats = pad(seen.seats, (width, 0)).scatter_add(0, place, pad(pawns, (0, _N_SEAT)))
         seats = self.activation(_rows(self.seat, seats, is_exact))
-        together = seats.reshape(-1, MAX_PLAYERS * seats.shape[1])
-        whole = torch.cat([together, seen.rest], 1)
+        together = seats.reshape(-1, MAX_PLAYERS * width)
+        whole = torch.cat([together, seen.table], 1)
         return seats, self.activation(_rows(self.table, whole, is_exact))
 
     def _scores(
         self, seen: _Seen, seats: torch.Tensor, table: torch.Tensor, is_exact: bool
     ) -> torch.Tensor:
         """Scores of the actions, float32[B, 16]."""
-        legal = seen.rows["legal"]
-        at = game, action = legal.nonzero(as_tuple=True)
-        own = torch.zeros_like(game)
-        kind = torch.bucketize(action, torch.tensor(_KINDS), right=True)
-        whom = (action - FIRST_OPPONENT + 1).clamp(min=0)  # steps to the left
+        legal = seen.legal.nonzero()
+        game, action = legal.unbind(1)
+        place = game * N_ACTIONS + action
+        rows = seen.actions.index_select(0, place)
+        from_to = (rows[:, _FROM_TO] * LAST_SLOT).round().long().unsqueeze(2)
+        track = legal[:, :1].unsqueeze(2)
+        windows = _windows(seen, track * _SHARED[0] + from_to, track * _OWN[0] + from_to)
+        whom = game * MAX_PLAYERS + _WHOM.index_select(0, action)
         what = torch.cat(
             [
-                _windows(seen, game, own, _slots(seen.rows["from_slot"][at])),
-                _windows(seen, game, own, _slots(seen.rows["to_slot"][at])),
-                torch.stack([seen.rows[name][at] for name in _ACTION_ROWS], 1),
-                nn.functional.one_hot(kind, len(_KINDS) + 1).float(),
-                seats[game * MAX_PLAYERS + whom],
+                windows.reshape(-1, 2 * _WINDOW),
+                rows,
+                _KIND.index_select(0, action),
+                seats.index_select(0, whom),
             ],
             1,
         )
-        there = _rows(self.action_at_table, table, is_exact)[game]
+        there = _rows(self.action_at_table, table, is_exact).index_select(0, game)
         actions = self.activation(_rows(self.action, what, is_exact) + there)
-        scores = _rows(self.policy, actions, is_exact).squeeze(1)
-        return torch.zeros_like(legal).index_put(at, scores)
+        scores = _rows(self.policy, actions, is_exact).reshape(-1)
+        return seen.legal.reshape(-1).scatter(0, place, scores).reshape(-1, N_ACTIONS)
 
 
 def _see(observations: torch.Tensor) -> _Seen:
     """Read observations, float32[B, OBS_SIZE]."""
-    rows = {
-        name: observations[:, SLICES[name]].reshape(-1, *shape) for name, shape in _SHAPES.items()
-    }
     pad = nn.functional.pad
-    pawns = torch.cat([rows["at_start"].unsqueeze(-1), rows["pawns"]], 2)  # from the start on
-    pawns = pad(pawns, (0, MAX_TRACK - 1 - MAX_LAYOUT))
-    behind = (pawns * MAX_PAWNS).cumsum(-1).round()  # so many are there or further back
-    number = torch.arange(MAX_PAWNS).unsqueeze(-1)
-    slots = (behind.unsqueeze(2) <= number).sum(-1)
-    pawns = pad(pawns, (BEHIND, AHEAD))
-
-    track = [pad(rows[name], (1, 1)) for name in ("tile_value", "tile_lucky", "tile_action")]
-    guards = torch.cat([rows["guards_off"][:, :1], pad(rows["guards"], (0, 1))], 1)
-    shared = pad(torch.stack([*track, guards], 1), (BEHIND, AHEAD))
-    finish = torch.arange(_LENGTH) - BEHIND >= _slots(rows["finish"])
-    shared = torch.cat([shared, torch.stack([finish.float(), pawns.sum(1)], 1)], 1)
-    towers = [rows[name].reshape(-1, _n_each(name), MAX_PLAYERS) for name in _SEAT_ROWS]
+    off = observations[:, SLICES["guards_off"]]
+    starts = torch.cat([off[:, :1], observations[:, SLICES["at_start"]]], 1)
+    starts = pad(starts, (_N_ROWS - 1 - MAX_PLAYERS, 0)).unsqueeze(2)
+    track = observations[:, _TRACK].reshape(-1, _N_ROWS, MAX_LAYOUT)
+    track = torch.cat([starts, track], 2)  # nothing is on the finish
+    stacks = track[:, -MAX_PLAYERS:]
+    track = pad(track, (BEHIND, 1 + AHEAD))
+    tiles, pawns = track.split([_N_ROWS - MAX_PLAYERS, MAX_PLAYERS], 1)
+    finish = (observations[:, SLICES["finish"]] < _ENDS).float().unsqueeze(1)
+    shared = torch.cat([tiles, finish, pawns.sum(1, keepdim=True)], 1)
+    seats = torch.cat([observations[:, SLICES["die"]], observations[:, _SEATS]], 1)
+    actions = observations[:, _ACTIONS].reshape(-1, len(_ACTION_ROWS), N_ACTIONS)
     return _Seen(
-        rows,
-        shared.transpose(1, 2).contiguous(),
-        pawns,
-        slots,
-        slots < MAX_TRACK,
-        torch.cat(towers, 1).transpose(1, 2).reshape(-1, _N_SEAT),
-        torch.cat([observations[:, _MOMENT], *(rows[name] for name in _TRACK)], 1),
+        shared.transpose(1, 2).reshape(-1, _N_SHARED),
+        pawns.reshape(-1, 1),
+        stacks,
+        seats.reshape(-1, _N_SEAT, MAX_PLAYERS).transpose(1, 2).reshape(-1, _N_SEAT),
+        torch.cat([observations[:, _TABLE], off], 1),
+        observations[:, SLICES["legal"]],
+        actions.transpose(1, 2).reshape(-1, len(_ACTION_ROWS)),
     )
 
 
-def _slots(row: torch.Tensor) -> torch.Tensor:
-    """A row of slots / LAST_SLOT as int64."""
-    return (row * LAST_SLOT).round().long()
+def _windows(seen: _Seen, shared: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
+    """What is around some slots, seen by some seats: float32[M, _WINDOW].
 
-
-def _windows(
-    seen: _Seen, game: torch.Tensor, seat: torch.Tensor, slot: torch.Tensor
-) -> torch.Tensor:
-    """What is around some slots, seen by some seats: int64[M] each to float32[M, _WINDOW]."""
-    at = slot.unsqueeze(-1) + torch.arange(SPAN)  # slot 0 lies at BEHIND
-    place = (game.unsqueeze(-1) * _LENGTH + at).flatten()
-    shared = seen.shared.reshape(-1, _N_SHARED).index_select(0, place)
-    place = ((game * MAX_PLAYERS + seat).unsqueeze(-1) * _LENGTH + at).flatten()
-    own = seen.pawns.reshape(-1, 1).index_select(0, place)
-    return torch.cat([shared, own], 1).reshape(-1, _WINDOW)
+    Args:
+        seen: what there is to see.
+        shared: where the windows begin in `seen.shared`: int64[..., 1], M numbers in all.
+        own: the same in `seen.pawns`.
+    """
+    look_up = nn.functional.embedding
+    around = [look_up(shared + _NEAR, seen.shared), look_up(own + _NEAR, seen.pawns)]
+    return torch.cat(around, -1).reshape(-1, _WINDOW)
 
 
 NETWORKS: dict[str, type[MlpNetwork] | type[ActionNetwork]] = {

@@ -118,7 +118,7 @@ class ValueModel(nn.Module):
         if self.max_players < MAX_PLAYERS:
             players = position[:, vector_layout.SLICES["players"]]
             shares = shares * (players <= self.max_players)
-        row = (position.float() @ self.row_of).long().squeeze(1)
+        row = position @ self.row_of
         return (torch.gather(shares, 1, functional.embedding(row, self.seats)),)
 
 

@@ -9,6 +9,7 @@ In shapes, B is the number of positions. Seats are relative: seat 0 is the one t
 are counted from 0 here: a code of the vector less `MIN_VALUE`.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from thatslife_env.board import (
     FINISH,
     FIRST_OPPONENT,
     GIFT,
+    GIVE,
     LUCKY,
     MAX_GUARDS,
     MAX_PAWNS,
@@ -87,41 +89,52 @@ N_OTHERS: Final = MAX_PLAYERS - 1  # actions 11..15
 N_MINUS_VALUES: Final = -MIN_VALUE
 LUCKY_CODE: Final = LUCKY - MIN_VALUE
 FINISH_CODE: Final = FINISH - MIN_VALUE
+N_CODES: Final = NO_TILE - MIN_VALUE + 1
 
 # What is taken out of the vector first, in this order
 HEAD: Final = SLICES["expert"].stop  # numbers that become the one-hot rows, `die` to `expert`
-HEADS: Final = (
-    SLICES["phase"].start + MOVE,
-    1,  # whether the phase is move
-    2,  # whether it is give, steal
-    SLICES["players"].start - SLICES["phase"].start - STEALING - 1,
-    MAX_PLAYERS - MIN_PLAYERS + 1,  # how many players there are
-    HEAD - SLICES["pawns_each"].start,
-)
+MOMENT: Final = HEAD + MAX_TRACK  # with the track
 N_OTHER_PAWNS: Final = N_OTHERS * MAX_PAWNS
-N_TOWERS: Final = MAX_TILES * MAX_PLAYERS  # level by level
-TAKEN: Final = (HEAD, MAX_TRACK, 3 + N_MOVERS + N_OTHER_PAWNS, N_TOWERS)
-# the third: die, players, scoring, own pawns, guards, the others' pawns
+N_TOWERS: Final = MAX_PLAYERS * MAX_TILES  # seat by seat
+TAKEN: Final = (MOMENT, N_MOVERS + N_OTHER_PAWNS, 1, N_TOWERS, N_TOWERS)
+# the second: own pawns, guards, the others' pawns; then the scoring, the towers, and above each
+# tile of a tower the next one
+
+# What the moment comes to: slots where pieces are counted (the start, and 1..36 but for the
+# finish), the finish, the die, whether the phase is move, whether it is give, steal, what keeps
+# absent seats from being the best, the number of others
+MOMENTS: Final = (LAST_SLOT, 1, 1, 1, 2, N_OTHERS, 1)
 
 # Sums over a tower, one for each seat
-N_SUMS: Final = N_MINUS_VALUES + 3  # tiles up to -10, .., up to -1; then these
-VALUE_SUM, LUCKY_SUM, HEIGHT = range(N_MINUS_VALUES, N_SUMS)
+VALUE_SUM, LUCKY_SUM, HEIGHT, TURNERS, TURNED = range(N_MINUS_VALUES, N_MINUS_VALUES + 5)
+N_SUMS: Final = TURNED + 1  # tiles up to -10, .., up to -1; then those
 
-# Where pieces are counted: the start, slots 1..36 but for the finish, the finish, from where movers
-# would move, and to where
-COLUMNS: Final = (1, LAST_SLOT - 1, 1, N_MOVERS, N_MOVERS)
+# What a tower comes to: these, and minus tiles by their rank
+POINTS, N_LUCKY, N_TILES, HAS_TILES, FIRST_RANK = range(5)
+RANKS: Final = (*((None, k + 1) for k in range(N_MINUS)), (TURNED, 0), (TURNED, 1))
+# the largest; the last that is turned, the first that is not
+LAST_TURNED, NEXT_TURNED = FIRST_RANK + N_MINUS, FIRST_RANK + N_MINUS + 1
+N_TOWER: Final = FIRST_RANK + len(RANKS)
+
+# Where pieces are counted: slots and finish, to where movers would move, and from where
+TO: Final = LAST_SLOT + 1
+FROM: Final = TO + N_MOVERS
+N_COLUMNS: Final = FROM + N_MOVERS
 
 # Groups of pieces that are counted: guards, pawns of each seat; then these
 N_SHOWN: Final = 1 + MAX_PLAYERS
 LANDED: Final = slice(N_SHOWN, N_SHOWN + 3)  # own pawns, others' pawns, guards
 ALL, ALL_PAWNS, N_GROUPS = LANDED.stop, LANDED.stop + 1, LANDED.stop + 2
-ENDS: Final = (1, MAX_PLAYERS, N_GROUPS - N_SHOWN)  # guards, pawns of each seat, other groups
 
-# Facts of a tile; and of which tiles they are taken
+# Facts of a tile; and of which tiles they are taken: track, to where movers would move, from where
+# (guards first), on top of towers (seat by seat)
 FACE: Final = slice(0, 3)  # value, lucky, and 1 for a gift or -1 for a steal
 KIND: Final = slice(3, 6)  # whether it is a tile to take, a gift, a steal
-FACTS: Final = (LAST_SLOT - 1, MAX_PAWNS, MAX_GUARDS, N_MOVERS, N_TOP * MAX_PLAYERS)
-OWN_TOP: Final = (1, N_OTHERS, (2 * N_TOP - 1) * MAX_PLAYERS)  # values of tops: own, others'; rest
+N_FACTS: Final = KIND.stop
+LAND: Final = MAX_TRACK
+LEAVE: Final = LAND + N_MOVERS
+TOPS: Final = LEAVE + N_MOVERS
+N_TILES_SEEN: Final = TOPS + N_TOP * MAX_PLAYERS
 
 # A tile comes onto a tower or goes from it: cases in which points change
 LEFT: Final = slice(0, MAX_PAWNS)  # the tile that an own pawn leaves, onto the own tower
@@ -129,6 +142,7 @@ GIVEN: Final = slice(LEFT.stop, LEFT.stop + N_OTHERS)  # the own top, onto each 
 STOLEN: Final = slice(GIVEN.stop, GIVEN.stop + N_OTHERS)  # each other top, onto the own tower
 GONE: Final = slice(STOLEN.stop, STOLEN.stop + MAX_PLAYERS)  # each top, from its tower
 N_CASES: Final = GONE.stop
+N_TERMS: Final = 5
 
 # What an action may do: take the tile left by an own pawn, give, steal; and turn an action tile
 TAKE, GIVES, STEALS = LEFT, GIVEN, STOLEN
@@ -136,12 +150,76 @@ TURNS: Final = STOLEN.stop  # a gift, then a steal
 N_DEEDS: Final = TURNS + 2
 EFFECTS: Final = ("turns", "takes", "taken_value", "taken_lucky", "own_change", "others_change")
 
+# What observations are put together of, one after the other
+N_ACTION_ROWS: Final = (OBS_SIZE - SLICES["legal"].start) // N_ACTIONS
+PARTS: Final = {
+    "moment": (MOMENT,),
+    "finish": (1,),
+    "counts": (N_GROUPS, N_COLUMNS),
+    "stay": (N_MOVERS,),
+    "spots": (2, N_MOVERS),
+    "tower": (MAX_PLAYERS, N_TOWER),
+    "facts": (N_TILES_SEEN, N_FACTS),
+    "effects": (len(EFFECTS), N_ACTIONS),
+    "lead": (N_ACTIONS,),
+    "legal": (N_ACTIONS,),
+}
+
 
 class Seen(NamedTuple):
     """What the seat to act sees and may do: float32[B, OBS_SIZE], and 1 or 0 in float32[B, 16]."""
 
     observations: Tensor
     masks: Tensor
+
+
+class Towers(nn.Module):
+    """From towers to what they are worth.
+
+    Counts and their bounds are piecewise linear in sums over the tiles, so they are two matrices
+    of constants with a relu between them. All numbers are whole and small: nothing is rounded.
+
+    Args:
+        ranks: which minus tiles are asked for, by their rank from the largest, from 1: a sum to
+            begin from, if any, and what is added to it.
+        n_top: how many tiles from the top are asked for.
+    """
+
+    if TYPE_CHECKING:  # its constants
+
+        def __getattr__(self, name: str) -> Tensor: ...
+
+    def __init__(self, ranks: Sequence[tuple[int | None, int]], n_top: int) -> None:
+        super().__init__()
+        self.n_numbers = FIRST_RANK + len(ranks)
+        first, first_bias, second, second_bias = _tower_layers(ranks, n_top)
+        constants = {
+            "tile_sums": tile_sums(),
+            "levels": np.ones((1, MAX_TILES), np.float32),
+            "first": first,
+            "first_bias": first_bias,
+            "second": second,
+            "second_bias": second_bias,
+        }
+        for name, values in constants.items():
+            self.register_buffer(name, torch.from_numpy(values), persistent=False)
+
+    def forward(self, towers: Tensor, above: Tensor, scoring: Tensor) -> tuple[Tensor, Tensor]:
+        """Numbers of each tower, float32[B x 6, n], and codes of its top tiles, [B x 6, n_top].
+
+        Args:
+            towers: int32[B, N_TOWERS], codes of tiles.
+            above: int32[B, N_TOWERS], codes of the next tiles above them.
+            scoring: int32[B, 1].
+        """
+        pairs = (towers + N_CODES * above + N_CODES**2 * scoring).reshape(-1, MAX_TILES)
+        sums = (self.levels @ functional.embedding(pairs, self.tile_sums)).reshape(-1, N_SUMS)
+        hidden = functional.relu(torch.addmm(self.first_bias, sums, self.first))
+        numbers = torch.addmm(self.second_bias, hidden, self.second)
+        # below the ground is the 32nd level, where so low a tower has nothing
+        levels = numbers[:, self.n_numbers :].long() & (MAX_TILES - 1)
+        tops = torch.gather(towers.reshape(-1, MAX_TILES), 1, levels)
+        return numbers[:, : self.n_numbers], tops
 
 
 class Encoder(nn.Module):
@@ -153,29 +231,27 @@ class Encoder(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
+        self.towers = Towers(RANKS, N_TOP)
         constants = {
             "row_of": row_of(),
+            "places": places(),
+            "shift": shift(),
             "hot": hot(),
-            "slots": np.arange(MAX_TRACK, dtype=np.float32)[:, None],
-            "columns": np.arange(LAST_SLOT, dtype=np.float32),  # the start and slots 1..36
+            "moment": _moment(),
+            "slots": _slots(),
             "groups": _groups(),
-            "lower": _lower(),
-            "none_lower": _none_lower(),
-            "tile_sums": tile_sums(),
+            "gap": _gap(),
+            "first_gap": _first_gap(),
             "tile_facts": tile_facts(),
-            "from_top": np.arange(1, N_TOP + 1, dtype=np.float32)[:, None],
-            "ranks": _ranks(),
-            "first_ranks": _first_ranks(),
-            "absent": _absent(),
             "cases": _cases(),
+            "case_bounds": _case_bounds(),
             "effects": _effects(),
             "fixed_effects": _fixed_effects(),
             "doing": _doing(),
             "forced": _forced(),
             "unforced": 1 - _forced().sum(0),
+            "order": _order(),
             "scale": _scale(),
-            "shift": shift(),
-            "places": places(),
         }
         for name, values in constants.items():
             self.register_buffer(name, torch.from_numpy(values), persistent=False)
@@ -186,102 +262,79 @@ class Encoder(nn.Module):
         Args:
             vectors: int32[B, SIZE], as `vector_layout` says; not checked.
         """
-        row = (vectors.float() @ self.row_of).long().squeeze(1)
+        row = vectors @ self.row_of
         taken = torch.gather(vectors + self.shift, 1, functional.embedding(row, self.places))
-        head, track, numbers, towers = taken.split(TAKEN, 1)  # int32; what follows is float32
-        head = (head == self.hot).float()
-        pieces = numbers.float()
-        die, players, scoring, movers, _ = pieces.split([1, 1, 1, N_MOVERS, N_OTHER_PAWNS], 1)
-        pieces = pieces[:, 3:]
-        is_expert = scoring == EXPERT
-        _, is_move, is_choice, _, n_players, _ = head.split(HEADS, 1)  # choice: of give, steal
+        moment, pieces, scoring, towers, above = taken.split(TAKEN, 1)  # int32
+        track = moment[:, HEAD:]
+        moment = (moment == self.hot).float()  # from here on float32
+        moments = torch.addmm(self.slots, moment, self.moment).split(MOMENTS, 1)
+        slots, finish, die, is_move, is_choice, absent, n_others = moments
 
         # Pieces: how many of each group stand on each slot, and where they could go
-        finish = (track == FINISH_CODE).float() @ self.slots  # [B, 1]
-        targets = torch.minimum(movers + die, finish)
-        columns = torch.where(self.columns == finish, -9.0, self.columns)
-        columns = torch.cat([columns, finish, movers, targets], 1)
+        pieces = pieces.float()
+        movers = pieces[:, :N_MOVERS]
+        columns = torch.cat([slots, finish, torch.minimum(movers + die, finish), movers], 1)
         counts = self.groups @ (pieces.unsqueeze(2) == columns.unsqueeze(1)).float()
-        at_start, on_slots, at_finish, here, there = counts.split(COLUMNS, 2)
-        guards_at_start, pawns_at_start, _ = at_start.flatten(1).split(ENDS, 1)
-        guards_home, pawns_home, _ = at_finish.flatten(1).split(ENDS, 1)
-        stay = here[:, ALL : ALL + 1] - 1  # [B, 1, 11]
+        stay = counts[:, ALL, FROM:] - 1  # [B, 11]
+        # each of these is above 0 where a piece may move, and `is_move` is at most 1
+        may_move = torch.minimum(torch.addmm(self.first_gap, movers, self.gap), finish - movers)
+        may_move = torch.minimum(may_move, torch.minimum(counts[:, ALL_PAWNS, FROM:], is_move))
+        moves = functional.relu(may_move)
 
-        lower = torch.addmm(self.none_lower, movers, self.lower)
-        lowest = torch.where(movers == lower, -1.0, movers)
-        may_move = (lowest >= 0) & (lowest < finish) & (here[:, ALL_PAWNS] > 0)
-        moves = (may_move.float() * is_move).unsqueeze(1)  # [B, 1, 11]
-
-        # Towers: seats in columns
-        towers = towers.reshape(-1, MAX_TILES, MAX_PLAYERS)
-        sums = functional.embedding(towers, self.tile_sums).sum(1).transpose(1, 2)  # [B, N_SUMS, 6]
-        up_to, total, n_lucky, height = sums.split([N_MINUS_VALUES, 1, 1, 1], 1)
-        turned = torch.minimum(up_to, n_lucky).sum(1)
-        under = torch.where(towers[:, 1:] == LUCKY_CODE, towers[:, :-1], LUCKY_CODE).float().sum(1)
-        turned = torch.where(is_expert, LUCKY_CODE * (MAX_TILES - 1) - under, turned)
-        points = total.squeeze(1) + 2 * turned
-        wanted = self.ranks @ sums + self.first_ranks  # [B, 6, 6]: which minus tile, in order
-        minus = (up_to.unsqueeze(1) < wanted.unsqueeze(2)).float().sum(2) - N_MINUS_VALUES
-        minus = minus.flatten(1)  # row by row
-        # below the ground is the 32nd level, where so low a tower has nothing
-        levels = (height - self.from_top).long() & (MAX_TILES - 1)
-        top_codes = torch.gather(towers, 1, levels)  # int32[B, 4, 6]
-
-        # Tiles: on the track, where movers are and would land, on top of towers
-        from_to = columns[:, -2 * N_MOVERS :]
-        spots = from_to.clamp(min=0).long()
-        codes = [track[:, 1:LAST_SLOT], torch.gather(track, 1, spots), top_codes.flatten(1)]
-        facts = functional.embedding(torch.cat(codes, 1), self.tile_facts).transpose(1, 2)
-        on_track, left, _, land, tops = facts.split(FACTS, 2)
-        tops = tops[:, :2].flatten(1)  # values of each k for each seat, then whether lucky
-        alone = ((stay == 0).float() * moves)[:, :, :MAX_PAWNS]
-        leaves = left[:, KIND] * alone  # [B, 3, 3]: kind of tile, pawn
+        # Towers, and tiles: on the track, where movers are and would land, on top of towers
+        tower, tops = self.towers(towers, above, scoring)
+        spots = columns[:, TO:]
+        landing = torch.gather(track, 1, functional.relu(spots).long())
+        codes = torch.cat([track, landing, tops.reshape(-1, N_TOP * MAX_PLAYERS)], 1)
+        facts = functional.embedding(codes, self.tile_facts)  # [B, N_TILES_SEEN, N_FACTS]
+        alone = (functional.relu(1 - stay) * moves)[:, :MAX_PAWNS]
+        leaves = facts[:, LEAVE : LEAVE + MAX_PAWNS, KIND] * alone.unsqueeze(2)  # [B, pawn, kind]
 
         # Who could be given a tile, or lose one
-        own_top, other_tops, _ = tops.split(OWN_TOP, 1)
-        worth = torch.where(own_top >= 0, -other_tops, other_tops)
-        worth = torch.addmm(worth, n_players, self.absent)
-        own_tower, other_towers = (height.squeeze(1) > 0).split([1, N_OTHERS], 1)
-        receivers = (worth == worth.amax(1, keepdim=True)) & own_tower
-        partners = torch.cat([receivers, other_towers], 1).float().reshape(-1, 2, N_OTHERS)
-        forced = (partners.sum(2, keepdim=True) == 1).float() * partners
-        legal = torch.cat([moves, is_choice.unsqueeze(1) @ partners], 2)  # [B, 1, 16]
+        own_top, other_tops = facts[:, TOPS::N_TOP, 0].split([1, N_OTHERS], 1)
+        tower = tower.reshape(-1, MAX_PLAYERS, N_TOWER)
+        own_tower, other_towers = tower[:, :, HAS_TILES].split([1, N_OTHERS], 1)
+        worth = other_tops * (-1 - 2 * own_top).clamp(-1, 1) + absent  # plus tiles: to the least
+        receivers = (worth == worth.amax(1, keepdim=True)).float() * own_tower
+        partners = torch.cat([receivers, other_towers], 1).reshape(-1, 2, N_OTHERS)
+        forced = partners * functional.relu(2 - partners.sum(2, keepdim=True))
+        choices = (is_choice.unsqueeze(1) @ partners).reshape(-1, N_OTHERS)
+        legal = torch.cat([moves, choices], 1)
 
         # What each deed changes, and which deeds each action is
-        bounds = torch.where(is_expert, float(MIN_VALUE), minus[:, 3 * MAX_PLAYERS : -MAX_PLAYERS])
-        turning = torch.where(is_expert, tops[:, : 2 * MAX_PLAYERS], minus[:, -2 * MAX_PLAYERS :])
-        source = torch.cat([bounds, turning, tops, left.flatten(1)], 1)
-        above, tile, lucky, turn = (source @ self.cases).split(N_CASES, 1)
-        changes = torch.cat([tile, lucky, functional.relu(above), lucky * turn], 1)
-        effects = torch.addmm(self.fixed_effects, changes, self.effects)
-        doing = torch.cat([leaves.flatten(1), is_choice], 1) @ self.doing
-        doing = doing * torch.addmm(self.unforced, forced.flatten(1), self.forced)
+        tower = tower.reshape(-1, MAX_PLAYERS * N_TOWER)
+        facts = facts.reshape(-1, N_TILES_SEEN * N_FACTS)
+        source = [tower, facts[:, LEAVE * N_FACTS :], moment[:, HEAD - 1 : HEAD]]
+        terms = torch.addmm(self.case_bounds, torch.cat(source, 1), self.cases)
+        effects = torch.addmm(self.fixed_effects, functional.relu(terms), self.effects)
+        doing = torch.cat([leaves.reshape(-1, 3 * MAX_PAWNS), is_choice], 1) @ self.doing
+        forced = forced.reshape(-1, 2 * N_OTHERS)
+        doing = doing * torch.addmm(self.unforced, forced, self.forced)
         effects = effects.reshape(-1, len(EFFECTS), N_DEEDS)
         effects = effects @ doing.reshape(-1, N_DEEDS, N_ACTIONS)  # [B, 6, 16]
-        deeds, own, others = effects.split([len(EFFECTS) - 2, 1, 1], 1)
-        n_others = (players - 1).unsqueeze(2)
+        _, own, others = effects.split([len(EFFECTS) - 2, 1, 1], 1)
+        n_others = n_others.unsqueeze(2)
         lead = (n_others * own - others) / (n_others * (2 * CHANGE_SCALE))
 
         # All together, in the order of LAYOUT
-        rows = [from_to.reshape(-1, 2, N_MOVERS), stay]
-        rows += [land[:, FACE], there[:, LANDED]]
-        slots, landed = functional.pad(torch.cat(rows, 1), (0, N_OTHERS)).split([3, 6], 1)
-        parts = [
-            head,
-            finish,
-            on_track[:, FACE].flatten(1),
-            on_slots[:, :N_SHOWN].flatten(1),
-            guards_at_start,
-            guards_home,
-            points,
-            sums[:, LUCKY_SUM:].flatten(1),
-            tops,
-            minus[:, : N_MINUS * MAX_PLAYERS],
-            pawns_at_start,
-            pawns_home,
-            (torch.cat([legal, slots, deeds, landed, own, lead], 1) * legal).flatten(1),
-        ]
-        return Seen(torch.cat(parts, 1) / self.scale, legal.squeeze(1))
+        parts = {
+            "moment": moment,
+            "finish": finish,
+            "counts": counts.reshape(-1, N_GROUPS * N_COLUMNS),
+            "stay": stay,
+            "spots": spots,
+            "tower": tower,
+            "facts": facts,
+            "effects": effects.reshape(-1, len(EFFECTS) * N_ACTIONS),
+            "lead": lead.reshape(-1, N_ACTIONS),
+            "legal": legal,
+        }
+        order = functional.embedding(row * 0, self.order)  # the same in every row
+        seen = torch.gather(torch.cat([parts[name] for name in PARTS], 1), 1, order) / self.scale
+        seen, actions = seen.split([SLICES["legal"].start, N_ACTION_ROWS * N_ACTIONS], 1)
+        actions = actions.reshape(-1, N_ACTION_ROWS, N_ACTIONS) * legal.unsqueeze(1)
+        actions = actions.reshape(-1, N_ACTION_ROWS * N_ACTIONS)
+        return Seen(torch.cat([seen, actions], 1), legal)
 
 
 # Constants: what they are, not how fast they are made ------------------------------------------
@@ -298,8 +351,8 @@ def _place(name: str, *index: int) -> int:
 
 
 def row_of() -> Array:
-    """Adds up to the row of `places`: float32[SIZE, 1]."""
-    out = _zeros(vector_layout.SIZE, 1)
+    """Adds up to the row of `places`: int32[SIZE]."""
+    out = np.zeros(vector_layout.SIZE, np.int32)
     out[_place("players")] = MAX_PLAYERS
     out[_place("player")] = 1
     return out
@@ -311,19 +364,22 @@ def places() -> Array:
     head = ["die"] * DIE_FACES + ["phase"] * len(PHASE_NAMES) + ["track"] * MAX_PLAYERS
     head += ["players"] * (MAX_PLAYERS - MIN_PLAYERS + 1) + ["pawns_each"] * MAX_PAWNS
     head += ["with_guards", "scoring"]
+    no_tile = _place("players")  # as a code it is not that of a lucky tile, which alone matters
     for players in range(MIN_PLAYERS, MAX_PLAYERS + 1):
         for player in range(players):
             seats = [*((player + steps) % players for steps in range(players))]
             seats += range(players, MAX_PLAYERS)
             pawns = [[_place("pawns", seat, pawn) for pawn in range(MAX_PAWNS)] for seat in seats]
+            towers = [[_place("towers", seat, k) for k in range(MAX_TILES)] for seat in seats]
             out[players * MAX_PLAYERS + player] = [
                 *(_place(name) for name in head),
                 *range(*vector_layout.SLICES["track"].indices(vector_layout.SIZE)),
-                *(_place(name) for name in ("die", "players", "scoring")),
                 *pawns[0],
                 *range(*vector_layout.SLICES["guards"].indices(vector_layout.SIZE)),
                 *(place for own in pawns[1:] for place in own),
-                *(_place("towers", seat, level) for level in range(MAX_TILES) for seat in seats),
+                _place("scoring"),
+                *(place for tower in towers for place in tower),
+                *(place for tower in towers for place in (*tower[1:], no_tile)),
             ]
     return out
 
@@ -337,14 +393,40 @@ def shift() -> Array:
 
 
 def hot() -> Array:
-    """What the numbers of the head are compared with: int32[HEAD].
+    """What the numbers of the moment are compared with: int32[MOMENT].
 
     The seat to act is always seat 0: the first slot of the track, the start, is always the start.
     """
     start = START - MIN_VALUE
     hot = [*range(1, DIE_FACES + 1), *range(len(PHASE_NAMES)), start, *[-1] * N_OTHERS]
     hot += [*range(MIN_PLAYERS, MAX_PLAYERS + 1), *range(1, MAX_PAWNS + 1), 1, EXPERT]
-    return np.array(hot, np.int32)
+    return np.array([*hot, *[FINISH_CODE] * MAX_TRACK], np.int32)
+
+
+def _moment() -> Array:
+    """What each number of the moment adds to `MOMENTS`: float32[MOMENT, sum(MOMENTS)]."""
+    out = _zeros(MOMENT, sum(MOMENTS))
+    columns = np.split(np.arange(sum(MOMENTS)), np.cumsum(MOMENTS)[:-1])
+    slots, finish, die, is_move, is_choice, absent, n_others = columns
+    for slot in range(1, MAX_TRACK):
+        out[HEAD + slot, finish] = slot
+        out[HEAD + slot, slots[slot:]] = -99  # pieces that are home are on no slot
+    out[np.arange(DIE_FACES), die] = np.arange(1, DIE_FACES + 1)
+    phase = SLICES["phase"].start
+    out[phase + MOVE, is_move] = out[phase + GIVE, is_choice[0]] = 1
+    out[phase + STEALING, is_choice[1]] = 1
+    for players in range(MIN_PLAYERS, MAX_PLAYERS + 1):
+        place = SLICES["players"].start + players - MIN_PLAYERS
+        out[place, absent[players - 1 :]] = -1000
+        out[place, n_others] = players - 1
+    return out
+
+
+def _slots() -> Array:
+    """What `MOMENTS` are but for that: float32[sum(MOMENTS)]."""
+    out = _zeros(sum(MOMENTS))
+    out[:LAST_SLOT] = np.arange(LAST_SLOT)
+    return out
 
 
 def _groups() -> Array:
@@ -361,17 +443,20 @@ def _groups() -> Array:
     return out
 
 
-def _lower() -> Array:
-    """Takes the slot of the next lower piece of the same kind: float32[11, 11]."""
-    out = np.eye(N_MOVERS, k=1, dtype=np.float32)
-    out[:, MAX_PAWNS] = 0
+def _gap() -> Array:
+    """Takes each slot less that of the next lower piece of the same kind: float32[11, 11].
+
+    It is 0 for pieces that stand together, and at most 0 for pieces that there are not.
+    """
+    out = np.eye(N_MOVERS, dtype=np.float32) - np.eye(N_MOVERS, k=1, dtype=np.float32)
+    out[MAX_PAWNS - 1, MAX_PAWNS] = 0
     return out
 
 
-def _none_lower() -> Array:
-    """What stands for that slot where there is no such piece: float32[11]."""
+def _first_gap() -> Array:
+    """The lowest pawn and guard have the slot before the start below them: float32[11]."""
     out = _zeros(N_MOVERS)
-    out[[0, MAX_PAWNS]] = -9
+    out[[0, MAX_PAWNS]] = 1
     return out
 
 
@@ -381,19 +466,73 @@ def tiles() -> Array:
 
 
 def tile_sums() -> Array:
-    """What a tile adds to the sums over its tower: float32[codes, N_SUMS]."""
-    out = _zeros(NO_TILE - MIN_VALUE + 1, N_SUMS)
+    """What a tile adds to the sums over its tower: float32[2 x codes x codes, N_SUMS].
+
+    By scoring, the tile above it, and the tile. In expert scoring minus tiles are not turned by
+    rank: `TURNED` is below 0 then, and all ranks by it are those of a -10.
+    """
+    out = _zeros(2, N_CODES, N_CODES, N_SUMS)
     for code in tiles():
-        out[code, :N_MINUS_VALUES] = code <= np.arange(N_MINUS_VALUES)
-        out[code, VALUE_SUM] = code + MIN_VALUE
-        out[code, LUCKY_SUM] = code == LUCKY_CODE
-        out[code, HEIGHT] = 1
-    return out
+        out[:, :, code, :N_MINUS_VALUES] = code <= np.arange(N_MINUS_VALUES)
+        out[:, :, code, VALUE_SUM] = code + MIN_VALUE
+        out[:, :, code, HEIGHT] = 1
+    out[EXPERT, LUCKY_CODE, :, VALUE_SUM] *= -1
+    out[:, :, LUCKY_CODE, LUCKY_SUM] = 1
+    out[1 - EXPERT, :, LUCKY_CODE, [TURNERS, TURNED]] = 1
+    out[EXPERT, :, :, TURNED] = -1
+    return out.reshape(-1, N_SUMS)
+
+
+def _tower_layers(
+    ranks: Sequence[tuple[int | None, int]], n_top: int
+) -> tuple[Array, Array, Array, Array]:
+    """From sums over a tower to what it comes to: weights and biases of the two layers.
+
+    Lucky tiles turn the largest minus tiles, so one of each value as long as there are more tiles
+    up to it than lucky ones: `min(up_to, turners)` of them, where `min(a, b) = a - relu(a - b)`.
+    The tile of a rank is one step above -10 for each value up to which there are fewer tiles, that
+    is if `rank - up_to` is 1 or more: `relu(x) - relu(x - 1)`.
+    """
+    values = range(N_MINUS_VALUES)
+    far = 1024  # no points are below -far
+    first: list[Array] = []
+    second: list[Array] = []
+    bounds: list[float] = []
+    outs = {FIRST_RANK + rank: float(MIN_VALUE) for rank in range(len(ranks))} | {POINTS: -far}
+    n_out = FIRST_RANK + len(ranks) + n_top
+    bias = _zeros(n_out)
+    for out, number in outs.items():
+        bias[out] = number
+
+    def add(weights: dict[int, float], bound: float, *to: tuple[int, float]) -> None:
+        """A number between the layers: from which sums, and to which outputs."""
+        first.append(_zeros(N_SUMS))
+        second.append(_zeros(n_out))
+        bounds.append(bound)
+        for number, weight in weights.items():
+            first[-1][number] = weight
+        for number, weight in to:
+            second[-1][number] = weight
+
+    for rank, (start, offset) in enumerate(ranks):
+        for value in values:
+            weights = {value: -1.0} if start is None else {value: -1.0, start: 1.0}
+            add(weights, offset, (FIRST_RANK + rank, 1))
+            add(weights, offset - 1, (FIRST_RANK + rank, -1))
+    add({VALUE_SUM: 1.0, **dict.fromkeys(values, 2.0)}, far, (POINTS, 1))
+    for value in values:
+        add({value: 1.0, TURNERS: -1.0}, 0, (POINTS, -2))
+    add({LUCKY_SUM: 1.0}, 0, (N_LUCKY, 1))
+    tops = [(n_out - n_top + k, 1.0) for k in range(n_top)]  # their levels
+    bias[n_out - n_top :] = -1 - np.arange(n_top)
+    add({HEIGHT: 1.0}, 0, (N_TILES, 1), (HAS_TILES, 1), *tops)
+    add({HEIGHT: 1.0}, -1, (HAS_TILES, -1))
+    return np.array(first).T.copy(), np.array(bounds, np.float32), np.array(second), bias
 
 
 def tile_facts() -> Array:
-    """Facts of each tile: float32[codes, 6]."""
-    out = _zeros(NO_TILE - MIN_VALUE + 1, KIND.stop)
+    """Facts of each tile: float32[codes, N_FACTS]."""
+    out = _zeros(N_CODES, N_FACTS)
     for code in tiles():
         out[code] = code + MIN_VALUE, code == LUCKY_CODE, 0, 1, 0, 0
     out[GIFT - MIN_VALUE] = 0, 0, 1, 0, 1, 0
@@ -401,87 +540,100 @@ def tile_facts() -> Array:
     return out
 
 
-def _ranks() -> Array:
-    """Which minus tiles are asked for, but for `_first_ranks`: float32[6, N_SUMS]."""
-    out = _zeros(N_MINUS + 3, N_SUMS)
-    out[N_MINUS:, LUCKY_SUM] = 1
-    return out
+def _top(seat: int, k: int) -> int:
+    """Which of the tiles seen is the k-th from the top of a tower."""
+    return TOPS + seat * N_TOP + k
 
 
-def _first_ranks() -> Array:
-    """The largest three; then the last that is turned, the first that is not, the last again."""
-    return np.array([[1], [2], [3], [0], [1], [0]], np.float32)
-
-
-def _absent() -> Array:
-    """Keeps seats that there are not from being the best, by number of players: float32[5, 5]."""
-    out = _zeros(MAX_PLAYERS - MIN_PLAYERS + 1, N_OTHERS)
-    for players in range(MIN_PLAYERS, MAX_PLAYERS):
-        out[players - MIN_PLAYERS, players - 1 :] = -1000
-    return out
+_FAR: Final = 64  # further than any number that it is taken from
 
 
 def _cases() -> Array:
-    """Takes out of the source what each case needs: float32[source, 4 * N_CASES].
+    """Takes out of the source the terms of each case: float32[source, N_TERMS * N_CASES].
+
+    The source is what towers come to, facts of tiles from `LEAVE` on, and 1 for expert scoring.
 
     Points change by `tile + relu(2 * (bound - tile)) - 2 * lucky * turn` when the tile comes, and
     by the opposite when it goes. In standard scoring, when one comes, the bound is the last minus
     tile that is turned (a larger minus is turned in its place), and what a lucky tile turns is the
-    next one; when one goes it is the other way round. In expert scoring there is no bound, and a
-    lucky tile turns what is under it.
+    next one; when one goes it is the other way round. In expert scoring there is no bound (-10),
+    and a lucky tile turns what is under it.
+
+    The terms are what stands in a relu: `2 * (bound - tile)`, `tile + 10`, `lucky`, and, for the
+    product, `next + 10` if lucky, and `under + 10` if lucky in expert scoring; if not, they are
+    below 0. There is no next one in expert scoring (-10). So `lucky * turn` is the sum of the last
+    two, less 10 if lucky.
     """
-    a = {"come": 0, "go": MAX_PLAYERS}
-    b = {"come": 2 * MAX_PLAYERS, "go": 3 * MAX_PLAYERS}
-    top, top_lucky = 4 * MAX_PLAYERS, (4 + N_TOP) * MAX_PLAYERS
-    left = (4 + 2 * N_TOP) * MAX_PLAYERS
-    left_lucky = left + MAX_PAWNS
-    cases = [("come", 0, left + pawn, left_lucky + pawn) for pawn in range(MAX_PAWNS)]
-    cases += [("come", seat, top, top_lucky) for seat in range(1, MAX_PLAYERS)]
-    cases += [("come", 0, top + seat, top_lucky + seat) for seat in range(1, MAX_PLAYERS)]
-    cases += [("go", seat, top + seat, top_lucky + seat) for seat in range(MAX_PLAYERS)]
-    out = _zeros(left + KIND.stop * MAX_PAWNS, 4, N_CASES)
-    for case, (way, seat, tile, lucky) in enumerate(cases):
-        out[a[way] + seat, 0, case] = 2
-        out[tile, 0, case] = -2
-        out[tile, 1, case] = 1
-        out[lucky, 2, case] = 2
-        out[b[way] + seat, 3, case] = 1
+    n_towers = MAX_PLAYERS * N_TOWER
+    out = _zeros(n_towers + (N_TILES_SEEN - LEAVE) * N_FACTS + 1, N_TERMS, N_CASES)
+    for case, (comes, seat, tile) in enumerate(_seats_and_tiles()):
+        bound, turned = (LAST_TURNED, NEXT_TURNED) if comes else (NEXT_TURNED, LAST_TURNED)
+        value = n_towers + (tile - LEAVE) * N_FACTS
+        lucky = value + 1
+        under = n_towers + (_top(seat, 0 if comes else 1) - LEAVE) * N_FACTS
+        out[seat * N_TOWER + bound, 0, case] = 2
+        out[value, 0, case] -= 2
+        out[value, 1, case] = out[lucky, 2, case] = 1
+        out[seat * N_TOWER + turned, 3, case] = out[under, 4, case] = 1
+        out[lucky, 3:, case] = out[-1, 4, case] = _FAR
     return out.reshape(len(out), -1)
 
 
+def _seats_and_tiles() -> list[tuple[bool, int, int]]:
+    """Of each case: whether a tile comes, to or from which seat, which of the tiles seen."""
+    cases = [(True, 0, LEAVE + pawn) for pawn in range(MAX_PAWNS)]
+    cases += [(True, seat, _top(0, 0)) for seat in range(1, MAX_PLAYERS)]
+    cases += [(True, 0, _top(seat, 0)) for seat in range(1, MAX_PLAYERS)]
+    return [*cases, *((False, seat, _top(seat, 0)) for seat in range(MAX_PLAYERS))]
+
+
+def _case_bounds() -> Array:
+    """What is added to the terms: float32[N_TERMS * N_CASES]."""
+    bounds = [0, -MIN_VALUE, 0, -MIN_VALUE - _FAR, -MIN_VALUE - 2 * _FAR]
+    return np.repeat(np.array(bounds, np.float32), N_CASES)
+
+
+_CHANGE: Final = np.array([1, 1, -2 * MIN_VALUE, -2, -2], np.float32)  # points, by the terms
+_FIXED_CHANGE: Final = MIN_VALUE
+
+
 def _effects() -> Array:
-    """From the terms of each case, as `_cases` gives them, to the effects of each deed."""
-    out = _zeros(4, N_CASES, len(EFFECTS), N_DEEDS)
+    """From the terms of each case to the effects of each deed."""
+    out = _zeros(N_TERMS, N_CASES, len(EFFECTS), N_DEEDS)
     row = {name: number for number, name in enumerate(EFFECTS)}
-    change = np.array([1, 0, 1, -1], np.float32)
     for deed in range(TURNS):
-        out[0, deed, row["taken_value"], deed] = 1
-        out[1, deed, row["taken_lucky"], deed] = 0.5
+        out[1, deed, row["taken_value"], deed] = 1
+        out[2, deed, row["taken_lucky"], deed] = 1
     for deed in (*range(TAKE.start, TAKE.stop), *range(STEALS.start, STEALS.stop)):
-        out[:, deed, row["own_change"], deed] = change
+        out[:, deed, row["own_change"], deed] = _CHANGE
     for other in range(N_OTHERS):
         gives, steals = GIVES.start + other, STEALS.start + other
-        out[:, GONE.start, row["own_change"], gives] = -change
-        out[:, gives, row["others_change"], gives] = change
-        out[:, GONE.start + 1 + other, row["others_change"], steals] = -change
-    return out.reshape(4 * N_CASES, -1)
+        out[:, GONE.start, row["own_change"], gives] = -_CHANGE
+        out[:, gives, row["others_change"], gives] = _CHANGE
+        out[:, GONE.start + 1 + other, row["others_change"], steals] = -_CHANGE
+    return out.reshape(N_TERMS * N_CASES, -1)
 
 
 def _fixed_effects() -> Array:
     out = _zeros(len(EFFECTS), N_DEEDS)
-    out[0, TURNS:] = 1, -1
-    out[1, TAKE] = out[1, STEALS] = 1
-    out[1, GIVES] = -1
+    turns, takes, taken_value, _, own_change, others_change = out
+    turns[TURNS:] = 1, -1
+    takes[TAKE] = takes[STEALS] = 1
+    takes[GIVES] = -1
+    taken_value[:TURNS] = MIN_VALUE
+    own_change[TAKE] = own_change[STEALS] = others_change[GIVES] = _FIXED_CHANGE
+    own_change[GIVES] = others_change[STEALS] = -_FIXED_CHANGE
     return out.reshape(-1)
 
 
 def _doing() -> Array:
-    """Which deeds each action is, by what is left (kind, pawn) and the phase: float32[11, ..]."""
+    """Which deeds each action is, by what is left (pawn, kind) and the phase: float32[11, ..]."""
     out = _zeros(3 * MAX_PAWNS + 2, N_DEEDS, N_ACTIONS)
     for pawn in range(MAX_PAWNS):
-        out[pawn, pawn, pawn] = 1
-        out[MAX_PAWNS + pawn, GIVES, pawn] = out[MAX_PAWNS + pawn, TURNS, pawn] = 1
-        out[2 * MAX_PAWNS + pawn, STEALS, pawn] = out[2 * MAX_PAWNS + pawn, TURNS + 1, pawn] = 1
+        tile, gift, steal = range(3 * pawn, 3 * pawn + 3)
+        out[tile, pawn, pawn] = 1
+        out[gift, GIVES, pawn] = out[gift, TURNS, pawn] = 1
+        out[steal, STEALS, pawn] = out[steal, TURNS + 1, pawn] = 1
     for other in range(N_OTHERS):
         out[-2, GIVES.start + other, FIRST_OPPONENT + other] = 1
         out[-1, STEALS.start + other, FIRST_OPPONENT + other] = 1
@@ -494,6 +646,58 @@ def _forced() -> Array:
     for choice in range(2 * N_OTHERS):
         out[choice, GIVES.start + choice, :N_MOVERS] = 1
     return out.reshape(len(out), -1)
+
+
+def _order() -> Array:
+    """Where each number of an observation stands in the parts: int64[1, OBS_SIZE]."""
+    part, start = {}, 0
+    for name, shape in PARTS.items():
+        size = int(np.prod(shape))
+        part[name] = np.arange(start, start + size).reshape(shape)
+        start += size
+    counts, facts, tower, effects = (part[n] for n in ("counts", "facts", "tower", "effects"))
+    zero = facts[0, 0]  # that of the start
+    tops = facts[TOPS:].reshape(MAX_PLAYERS, N_TOP, N_FACTS)
+    to = slice(TO, FROM)
+    value, lucky, action = range(3)
+
+    def of_movers(numbers: Array) -> Array:
+        return np.append(numbers, [zero] * N_OTHERS)
+
+    rows = {
+        "finish": part["finish"],
+        "tile_value": facts[1:LAST_SLOT, value],
+        "tile_lucky": facts[1:LAST_SLOT, lucky],
+        "tile_action": facts[1:LAST_SLOT, action],
+        "guards": counts[0, 1:LAST_SLOT],
+        "pawns": counts[1:N_SHOWN, 1:LAST_SLOT],
+        "guards_off": counts[0, [0, LAST_SLOT]],
+        "points": tower[:, POINTS],
+        "lucky": tower[:, N_LUCKY],
+        "height": tower[:, N_TILES],
+        "top_value": tops[:, :, value].T,
+        "top_lucky": tops[:, :, lucky].T,
+        "largest_minus": tower[:, FIRST_RANK:LAST_TURNED].T,
+        "at_start": counts[1:N_SHOWN, 0],
+        "home": counts[1:N_SHOWN, LAST_SLOT],
+        "legal": part["legal"],
+        "from_slot": of_movers(part["spots"][1]),
+        "to_slot": of_movers(part["spots"][0]),
+        "stay": of_movers(part["stay"]),
+        "land_value": of_movers(facts[LAND:LEAVE, value]),
+        "land_lucky": of_movers(facts[LAND:LEAVE, lucky]),
+        "land_action": of_movers(facts[LAND:LEAVE, action]),
+        "land_own": of_movers(counts[LANDED.start, to]),
+        "land_opponents": of_movers(counts[LANDED.start + 1, to]),
+        "land_guards": of_movers(counts[LANDED.start + 2, to]),
+        "lead_change": part["lead"],
+    }
+    rows |= {name: effects[row] for row, name in enumerate(EFFECTS) if name in SLICES}
+    out = np.zeros((1, OBS_SIZE), np.int64)
+    out[0, :HEAD] = part["moment"][:HEAD]
+    for name, numbers in rows.items():
+        out[0, SLICES[name]] = numbers.reshape(-1)
+    return out
 
 
 def _scale() -> Array:

@@ -18,6 +18,8 @@ from torch.nn import functional
 from agents import torch_encoder as encoder
 from agents.afterstate import (
     CHANGE_SCALE,
+    COMMON_ROWS,
+    COMMON_SIZE,
     COUNT_SCALE,
     LAST_SLOT,
     N_FAR,
@@ -26,10 +28,25 @@ from agents.afterstate import (
     POINTS_SCALE,
     REACH,
     SEAT_ROWS,
+    SEAT_SIZE,
     SUM_SCALE,
     VALUE_SCALE,
 )
-from agents.torch_encoder import FACE, FINISH_CODE, LUCKY_CODE, N_MINUS_VALUES, N_OTHER_PAWNS, TAKEN
+from agents.torch_encoder import (
+    FACE,
+    FINISH_CODE,
+    FIRST_RANK,
+    HAS_TILES,
+    HEAD,
+    LUCKY_SUM,
+    N_LUCKY,
+    N_OTHER_PAWNS,
+    POINTS,
+    TAKEN,
+    TURNED,
+    Array,
+    Towers,
+)
 from thatslife_env.board import (
     EXPERT,
     GIFT,
@@ -43,17 +60,81 @@ from thatslife_env.board import (
 )
 from thatslife_env.observation import SLICES
 
+SCALES: Final[dict[str, float]] = {
+    "finish": LAST_SLOT,
+    "on_track": COUNT_SCALE,
+    "actions_on_track": COUNT_SCALE,
+    "points": POINTS_SCALE,
+    "lucky": COUNT_SCALE,
+    "top_value": VALUE_SCALE,
+    "minus": VALUE_SCALE,
+    "without_top": CHANGE_SCALE,
+    "with_lucky": CHANGE_SCALE,
+    "with_minus": CHANGE_SCALE,
+    "to_go": LAST_SLOT,
+    "under_value": VALUE_SCALE,
+    "with_own": COUNT_SCALE,
+    "with_others": COUNT_SCALE,
+    "with_guards_there": COUNT_SCALE,
+    "due": CHANGE_SCALE,
+    "ahead_value": VALUE_SCALE,
+    "ahead_own": COUNT_SCALE,
+    "ahead_others": COUNT_SCALE,
+    "far_value": VALUE_SCALE,
+    "beyond_plus": SUM_SCALE,
+    "beyond_minus": SUM_SCALE,
+    "beyond_lucky": COUNT_SCALE,
+}
+"""What the numbers of a row are divided by, where it is not 1."""
+
 RULES: Final = slice(SLICES["players"].start, SLICES["expert"].stop)  # one-hot rows, as there
-N_STEPS: Final = REACH + N_FAR + 2  # from a pawn: its own slot, those shown, the first beyond
-AHEAD: Final = slice(1, 1 + REACH)
-FAR: Final = slice(AHEAD.stop, AHEAD.stop + N_FAR)
-BEYOND: Final = FAR.stop
+
+# Minus tiles of a tower: the last that a lucky one turns, and the first that none does, both by the
+# scoring; then those that none would turn in standard scoring
+RANKS: Final = ((TURNED, 0), (TURNED, 1), *((LUCKY_SUM, k + 1) for k in range(N_MINUS)))
 
 # What is known of each slot between start and finish
 VALUE, LUCKY, ACTION, PIECES, GUARDS = range(5)
-OWN: Final = slice(GUARDS + 1, GUARDS + 1 + MAX_PLAYERS)  # pawns of each seat
-PLUS, MINUS, LUCKIES = range(OWN.stop, OWN.stop + 3)  # sums over it and all slots further ahead
+OWN: Final = GUARDS + 1  # pawns of each seat
+OTHERS: Final = OWN + MAX_PLAYERS  # pieces that are not a seat's
+OPPONENTS: Final = OTHERS + MAX_PLAYERS  # pawns of the others
+PLUS, MINUS, LUCKIES = range(OPPONENTS + MAX_PLAYERS, OPPONENTS + MAX_PLAYERS + 3)
+# the last three: sums over it and all slots further ahead
 KNOWN: Final = LUCKIES + 1
+
+# What a pawn of a seat looks at: how far ahead, and what there
+AHEAD: Final = range(1, 1 + REACH)
+FAR: Final = range(AHEAD.stop, AHEAD.stop + N_FAR)
+BEYOND: Final = FAR.stop
+NOWHERE: Final = MAX_TRACK  # where pawns are that there are not
+N_SLOTS: Final = NOWHERE + BEYOND + 1
+
+
+def _looks(seat: int) -> dict[str, list[tuple[int, int]]]:
+    """By row of the features: steps ahead, and number of what is known."""
+    return {
+        "under_value": [(0, VALUE)],
+        "under_lucky": [(0, LUCKY)],
+        "under_action": [(0, ACTION)],
+        "with_own": [(0, OWN + seat)],
+        "with_others": [(0, OPPONENTS + seat)],
+        "with_guards_there": [(0, GUARDS)],
+        "alone": [(0, PIECES)],
+        "ahead_value": [(step, VALUE) for step in AHEAD],
+        "ahead_lucky": [(step, LUCKY) for step in AHEAD],
+        "ahead_action": [(step, ACTION) for step in AHEAD],
+        "ahead_own": [(step, OWN + seat) for step in AHEAD],
+        "ahead_others": [(step, OTHERS + seat) for step in AHEAD],
+        "far_value": [(step, VALUE) for step in FAR],
+        "far_lucky": [(step, LUCKY) for step in FAR],
+        "beyond_plus": [(BEYOND, PLUS)],
+        "beyond_minus": [(BEYOND, MINUS)],
+        "beyond_lucky": [(BEYOND, LUCKIES)],
+    }
+
+
+N_HERE: Final = 7  # of those, what is known of the own slot
+N_LOOKS: Final = sum(map(len, _looks(0).values()))
 
 
 class Seen(NamedTuple):
@@ -79,21 +160,23 @@ class Features(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
+        self.towers = Towers(RANKS, N_TOP)
         constants = {
             "row_of": encoder.row_of(),
             "places": encoder.places(),
             "shift": encoder.shift(),
             "hot": encoder.hot()[RULES],
-            "slots": np.arange(MAX_TRACK, dtype=np.float32),
+            "slots": np.arange(MAX_TRACK, dtype=np.float32)[:, None],
+            "inner": np.arange(MAX_TRACK) > 0,
             "kinds": _kinds(),
-            "tile_sums": encoder.tile_sums(),
             "tile_facts": np.ascontiguousarray(encoder.tile_facts()[:, FACE]),
-            "from_top": np.arange(1, N_TOP + 1, dtype=np.float32)[:, None],
-            "ranks": np.arange(N_MINUS + 1, dtype=np.float32)[:, None],
-            "from_there_on": np.tril(np.ones((MAX_TRACK, MAX_TRACK), np.float32)),
-            "owners": np.repeat(np.eye(MAX_PLAYERS, dtype=np.float32), MAX_PAWNS, 0),
-            "steps": np.arange(N_STEPS, dtype=np.float32),
-            "own": np.eye(MAX_PLAYERS, dtype=np.float32)[:, None, None],
+            "one_each": np.ones((1, MAX_TRACK), np.float32),
+            "from_there_on": np.triu(np.ones((MAX_TRACK, MAX_TRACK), np.float32)),
+            "owners": _owners(),
+            "looks": _looked_at(),
+            "reach": np.arange(REACH, dtype=np.float32) + 1,
+            "order": _order(),
+            "scale": _scale(),
         }
         for name, values in constants.items():
             self.register_buffer(name, torch.from_numpy(values), persistent=False)
@@ -104,122 +187,165 @@ class Features(nn.Module):
         Args:
             vectors: int32[B, SIZE], as `vector_layout` says; not checked.
         """
-        row = (vectors.float() @ self.row_of).long().squeeze(1)
+        row = vectors @ self.row_of
         taken = torch.gather(vectors + self.shift, 1, functional.embedding(row, self.places))
-        head, track, numbers, towers = taken.split(TAKEN, 1)
-        numbers = numbers.float()
-        scoring, own_pawns, guards, other_pawns = numbers[:, 2:].split(
-            [1, MAX_PAWNS, MAX_GUARDS, N_OTHER_PAWNS], 1
-        )
-        is_expert = (scoring == EXPERT).unsqueeze(2)  # [B, 1, 1]
-        pawns = torch.cat([own_pawns, other_pawns], 1)  # [B, 18], seat by seat
-        finish = (track == FINISH_CODE).float() @ self.slots.unsqueeze(1)  # [B, 1]
-        common = [
-            (head[:, RULES] == self.hot).float(),
-            finish / LAST_SLOT,
-            functional.embedding(track, self.kinds).sum(1) / COUNT_SCALE,
-        ]
+        moment, pieces, scoring, towers, above = taken.split(TAKEN, 1)
+        track = moment[:, HEAD:]
+        rules = (moment[:, RULES] == self.hot).float()
+        finish = (track == FINISH_CODE).float() @ self.slots  # [B, 1]
+        on_track = self.one_each @ functional.embedding(track, self.kinds)  # [B, 1, 21]
 
-        # Towers: [B, 6, ..]
-        towers = towers.unflatten(1, (MAX_TILES, MAX_PLAYERS))
-        sums = functional.embedding(towers, self.tile_sums).sum(1)
-        up_to, total, n_lucky, height = sums.split([N_MINUS_VALUES, 1, 1, 1], 2)
-        under = torch.where(towers[:, 1:] == LUCKY_CODE, towers[:, :-1], LUCKY_CODE).float().sum(1)
-        turned = torch.minimum(up_to, n_lucky).sum(2, keepdim=True)
-        turned_expert = LUCKY_CODE * (MAX_TILES - 1) - under.unsqueeze(2)
-        points = total + 2 * torch.where(is_expert, turned_expert, turned)
-        # the last minus tile that a lucky one turns, and the next ones
-        minus = up_to.unsqueeze(2) < (n_lucky.unsqueeze(3) + self.ranks)
-        minus = minus.float().sum(3) - N_MINUS_VALUES
-        levels = (height.transpose(1, 2) - self.from_top).long() & (MAX_TILES - 1)
-        tops = functional.embedding(torch.gather(towers, 1, levels), self.tile_facts)
-        top_values, top_lucky, _ = tops.permute(0, 2, 1, 3).unbind(3)  # [B, 6, 2]
-        # how points change when a tile comes or goes: see `torch_encoder._cases`
-        last, following = minus[:, :, :1], minus[:, :, 1:2]
-        top, below = top_values.split(1, 2)
-        bound = torch.where(is_expert, float(MIN_VALUE), last)
-        turns = torch.where(is_expert, top, following)
-        bound_gone = torch.where(is_expert, float(MIN_VALUE), following)
-        turned_back = torch.where(is_expert, below, last)
-        gone = top + functional.relu(2 * (bound_gone - top)) - 2 * top_lucky[:, :, :1] * turned_back
-        rows = {
-            "points": points / POINTS_SCALE,
-            "lucky": n_lucky / COUNT_SCALE,
-            "tiles": (height > 0).float(),
-            "top_value": top_values / VALUE_SCALE,
-            "top_lucky": top_lucky,
-            "minus": minus[:, :, 1:] / VALUE_SCALE,
-            "without_top": -gone / CHANGE_SCALE,
-            "with_lucky": -2 * turns / CHANGE_SCALE,
-            "with_minus": (MIN_VALUE + functional.relu(2 * (bound - MIN_VALUE))) / CHANGE_SCALE,
-        }
-
-        # Slots: [B, 38, ..]
-        inside = ((self.slots < finish) & (self.slots > 0)).float().unsqueeze(2)
+        # Slots: [B, 38, KNOWN]
+        inside = ((self.slots < finish.unsqueeze(1)) & self.inner.unsqueeze(1)).float()
         facts = functional.embedding(track, self.tile_facts)
         value, lucky, _ = facts.split(1, 2)
         further = torch.cat([functional.relu(value), -functional.relu(-value), lucky], 2)
-        further = (further.transpose(1, 2) @ self.from_there_on).transpose(1, 2)
-        own_on = (pawns.unsqueeze(1) == self.slots.unsqueeze(1)).float() @ self.owners
-        guards_on = (guards.unsqueeze(1) == self.slots.unsqueeze(1)).float().sum(2, keepdim=True)
-        pieces_on = own_on.sum(2, keepdim=True) + guards_on
-        known = torch.cat([facts, pieces_on, guards_on, own_on, further], 2) * inside
+        further = self.from_there_on @ further
+        pieces = pieces.float()
+        on_slots = (pieces.unsqueeze(1) == self.slots).float() @ self.owners
+        known = torch.cat([facts, on_slots, further], 2) * inside
 
-        # Pawns, and what lies ahead of them: [B, 6, 3, steps, ..]
-        places = (pawns.unsqueeze(2) + self.steps).flatten(1)
-        places = places.clamp(0, MAX_TRACK - 1).long()  # nothing is known of start and last slot
-        looked_at = torch.gather(known, 1, places.unsqueeze(2).expand(-1, -1, KNOWN))
-        looked_at = looked_at.unflatten(1, (MAX_PLAYERS, MAX_PAWNS * N_STEPS))
-        own = (looked_at[:, :, :, OWN] * self.own.squeeze(1)).sum(3)
-        own = own.unflatten(2, (MAX_PAWNS, N_STEPS))
-        looked_at = looked_at.unflatten(2, (MAX_PAWNS, N_STEPS))
-        pawns = pawns.unflatten(1, (MAX_PLAYERS, MAX_PAWNS))
-        finish = finish.unsqueeze(2)
-        underway = ((pawns >= 0) & (pawns < finish)).float()
-        on_tile = ((pawns > 0) & (pawns < finish)).float()
-        here = looked_at[:, :, :, 0]  # [B, 6, 3, KNOWN]
-        alone = (here[:, :, :, PIECES] == 1).float() * on_tile
-        is_tile = (here[:, :, :, ACTION] == 0).float()
-        tile = here[:, :, :, VALUE]
-        due = tile + functional.relu(2 * (bound - tile)) - 2 * here[:, :, :, LUCKY] * turns
-        others = here[:, :, :, PIECES] - own[:, :, :, 0] - here[:, :, :, GUARDS]
-        ahead = looked_at[:, :, :, AHEAD] * underway.unsqueeze(3).unsqueeze(4)
-        own_ahead = own[:, :, :, AHEAD] * underway.unsqueeze(3)
-        far = looked_at[:, :, :, FAR] * underway.unsqueeze(3).unsqueeze(4)
-        beyond = looked_at[:, :, :, BEYOND] * underway.unsqueeze(3)
-        reaches = (pawns.unsqueeze(3) + self.steps[AHEAD] >= finish.unsqueeze(3)).float()
-        rows |= {
-            "home": (pawns == finish).float(),
-            "at_start": (pawns == 0).float(),
-            "to_go": (finish - pawns) * underway / LAST_SLOT,
-            "under_value": tile * on_tile / VALUE_SCALE,
-            "under_lucky": here[:, :, :, LUCKY] * on_tile,
-            "under_action": here[:, :, :, ACTION] * on_tile,
-            "with_own": (own[:, :, :, 0] - 1) * on_tile / COUNT_SCALE,
-            "with_others": others * on_tile / COUNT_SCALE,
-            "with_guards_there": here[:, :, :, GUARDS] * on_tile / COUNT_SCALE,
+        # Pawns, and what they look at
+        own_pawns, _, other_pawns = pieces.split([MAX_PAWNS, MAX_GUARDS, N_OTHER_PAWNS], 1)
+        pawns = torch.cat([own_pawns, other_pawns], 1)  # [B, 18], seat by seat
+        pawns = torch.where(pawns < 0, float(NOWHERE), pawns)
+        known = functional.pad(known, (0, 0, 0, N_SLOTS - MAX_TRACK))
+        looks = (pawns * KNOWN).unsqueeze(2) + self.looks
+        known = known.reshape(-1, N_SLOTS * KNOWN)
+        seen = torch.gather(known, 1, looks.reshape(-1, MAX_PLAYERS * MAX_PAWNS * N_LOOKS).long())
+        seen = seen.reshape(-1, MAX_PLAYERS, MAX_PAWNS, N_LOOKS)
+        here = seen[:, :, :, :N_HERE].unbind(3)
+        tile, is_lucky, action, own, _, _, n_pieces = here  # [B, 6, 3]
+        pawns = pawns.reshape(-1, MAX_PLAYERS, MAX_PAWNS)
+        to_go = functional.relu(finish.unsqueeze(2) - pawns)
+        reaches = (to_go.unsqueeze(3) <= self.reach) & (to_go > 0).unsqueeze(3)
+
+        # Towers: [B, 6, ..]; by how much points change when a tile comes or goes says
+        # `torch_encoder._cases`
+        tower, tops = self.towers(towers, above, scoring)
+        tower = tower.reshape(-1, MAX_PLAYERS, FIRST_RANK + len(RANKS))
+        last, following = tower[:, :, FIRST_RANK : FIRST_RANK + 2].split(1, 2)
+        tops = functional.embedding(tops.reshape(-1, MAX_PLAYERS * N_TOP), self.tile_facts)
+        top, below = tops[:, :, VALUE].reshape(-1, MAX_PLAYERS, N_TOP).split(1, 2)
+        top_lucky = tops[:, ::N_TOP, LUCKY].unsqueeze(2)
+        is_expert = (scoring == EXPERT).unsqueeze(2)
+        turns = torch.where(is_expert, top, following)
+        turned_back = torch.where(is_expert, below, last)
+        gone = top + functional.relu(2 * (following - top)) - 2 * top_lucky * turned_back
+        due = tile + functional.relu(2 * (last - tile)) - 2 * is_lucky * turns
+        alone = (n_pieces == 1).float()
+
+        # All together, in the order of the rows
+        parts = {
+            "rules": rules,
+            "finish": finish,
+            "on_track": on_track,
+            "tower": tower,
+            "tops": tops,
+            "without_top": -gone,
+            "with_lucky": -2 * turns,
+            "with_minus": MIN_VALUE + functional.relu(2 * (last - MIN_VALUE)),
+            "home": pawns == finish.unsqueeze(2),
+            "at_start": pawns == 0,
+            "to_go": to_go,
+            "seen": seen,
+            "with_own": functional.relu(own - 1),
             "alone": alone,
-            "due": due * alone * is_tile / CHANGE_SCALE,
-            "ahead_value": ahead[:, :, :, :, VALUE].flatten(2) / VALUE_SCALE,
-            "ahead_lucky": ahead[:, :, :, :, LUCKY].flatten(2),
-            "ahead_action": ahead[:, :, :, :, ACTION].flatten(2),
-            "ahead_own": own_ahead.flatten(2) / COUNT_SCALE,
-            "ahead_others": (ahead[:, :, :, :, PIECES] - own_ahead).flatten(2) / COUNT_SCALE,
-            "ahead_home": (reaches * underway.unsqueeze(3)).flatten(2),
-            "far_value": far[:, :, :, :, VALUE].flatten(2) / VALUE_SCALE,
-            "far_lucky": far[:, :, :, :, LUCKY].flatten(2),
-            "beyond_plus": beyond[:, :, :, PLUS] / SUM_SCALE,
-            "beyond_minus": beyond[:, :, :, MINUS] / SUM_SCALE,
-            "beyond_lucky": beyond[:, :, :, LUCKIES] / COUNT_SCALE,
+            "due": due * alone * (action == 0).float(),
+            "ahead_home": reaches,
         }
-        present = pawns[:, :, 0] >= 0
-        seats = torch.cat([rows[row.name] for row in SEAT_ROWS], 2) * present.float().unsqueeze(2)
-        features = torch.cat([*common, seats.flatten(1)], 1)
-        standings = points * (MAX_TILES + 1) - n_lucky
-        return Seen(features, standings.squeeze(2), present)
+        flat = [
+            parts[name].reshape(-1, int(np.prod(shape))).float() for name, shape in PARTS.items()
+        ]
+        order = functional.embedding(row * 0, self.order)  # the same in every row
+        features = torch.gather(torch.cat(flat, 1), 1, order) / self.scale
+        present = pawns[:, :, 0] < NOWHERE
+        common, seats = features.split([COMMON_SIZE, MAX_PLAYERS * SEAT_SIZE], 1)
+        seats = seats.reshape(-1, MAX_PLAYERS, SEAT_SIZE) * present.unsqueeze(2).float()
+        features = torch.cat([common, seats.reshape(-1, MAX_PLAYERS * SEAT_SIZE)], 1)
+        standings = tower[:, :, POINTS] * (MAX_TILES + 1) - tower[:, :, N_LUCKY]
+        return Seen(features, standings, present)
 
 
-def _kinds() -> encoder.Array:
+PARTS: Final = {
+    "rules": (RULES.stop - RULES.start,),
+    "finish": (1,),
+    "on_track": (len(encoder.tiles()) + 2,),
+    "tower": (MAX_PLAYERS, FIRST_RANK + len(RANKS)),
+    "tops": (MAX_PLAYERS, N_TOP, FACE.stop),
+    "without_top": (MAX_PLAYERS,),
+    "with_lucky": (MAX_PLAYERS,),
+    "with_minus": (MAX_PLAYERS,),
+    "home": (MAX_PLAYERS, MAX_PAWNS),
+    "at_start": (MAX_PLAYERS, MAX_PAWNS),
+    "to_go": (MAX_PLAYERS, MAX_PAWNS),
+    "seen": (MAX_PLAYERS, MAX_PAWNS, N_LOOKS),
+    "with_own": (MAX_PLAYERS, MAX_PAWNS),
+    "alone": (MAX_PLAYERS, MAX_PAWNS),
+    "due": (MAX_PLAYERS, MAX_PAWNS),
+    "ahead_home": (MAX_PLAYERS, MAX_PAWNS, REACH),
+}
+"""What features are put together of, one after the other."""
+
+
+def _owners() -> Array:
+    """What each piece adds to what is known of its slot: float32[26, PIECES to OPPONENTS]."""
+    whose = np.repeat(np.arange(MAX_PLAYERS), MAX_PAWNS)
+    whose = np.insert(whose, MAX_PAWNS, [-1] * MAX_GUARDS)  # guards are nobody's
+    is_own = whose[:, None] == np.arange(MAX_PLAYERS)
+    is_guard = (whose == -1)[:, None]
+    parts = [np.ones_like(is_guard), is_guard, is_own, ~is_own, ~is_own & ~is_guard]
+    return np.concatenate(parts, 1).astype(np.float32)
+
+
+def _looked_at() -> Array:
+    """Where a pawn on slot 0 finds what it looks at: float32[18, N_LOOKS]."""
+    seats = [
+        [step * KNOWN + number for row in _looks(seat).values() for step, number in row]
+        for seat in range(MAX_PLAYERS)
+    ]
+    return np.repeat(np.array(seats, np.float32), MAX_PAWNS, 0)
+
+
+def _order() -> Array:
+    """Where each feature stands in the parts: int64[1, N_FEATURES]."""
+    part, start = {}, 0
+    for name, shape in PARTS.items():
+        size = int(np.prod(shape))
+        part[name] = np.arange(start, start + size).reshape(shape)
+        start += size
+    tower, tops = part["tower"], part["tops"]
+    rows = {
+        "points": tower[:, POINTS],
+        "lucky": tower[:, N_LUCKY],
+        "tiles": tower[:, HAS_TILES],
+        "top_value": tops[:, :, VALUE],
+        "top_lucky": tops[:, :, LUCKY],
+        "minus": tower[:, FIRST_RANK + 2 :],
+    }
+    first = 0
+    for name, looks in _looks(0).items():
+        rows[name] = part["seen"][:, :, first : first + len(looks)]
+        first += len(looks)
+    seats = [
+        (rows | part)[row.name].reshape(MAX_PLAYERS, -1)  # parts that are rows go before
+        for row in SEAT_ROWS
+    ]
+    common = [part["rules"], part["finish"], part["on_track"]]
+    return np.concatenate([*common, np.concatenate(seats, 1).reshape(-1)])[None]
+
+
+def _scale() -> Array:
+    common, seat = (
+        np.concatenate(
+            [np.full(row.shape, SCALES.get(row.name, 1), np.float32).ravel() for row in rows]
+        )
+        for rows in (COMMON_ROWS, SEAT_ROWS)
+    )
+    return np.concatenate([common, np.tile(seat, MAX_PLAYERS)])
+
+
+def _kinds() -> Array:
     """What a tile adds to `on_track` and `actions_on_track`: float32[codes, 21]."""
     n_values = len(encoder.tiles())
     out = np.zeros((len(encoder.tile_facts()), n_values + 2), np.float32)

@@ -378,6 +378,37 @@ def search(n_runs: int) -> list[Row]:
     ]
 
 
+def exported(n_runs: int) -> list[Row]:
+    """A decision of exported models, one at a time, as `onnx:PATH` makes it."""
+    import agents
+    from agents.afterstate import load_value
+    from agents.onnx_models import PolicyModel, ValueModel, to_onnx
+    from agents.policy import load_policy
+    from agents.saved import POLICY, VALUE, find
+
+    states = np.concatenate([_midgame(seed) for seed in range(100)])
+    keys = np.arange(len(states), dtype=np.uint64)
+    policy = PolicyModel(load_policy(find(POLICY, "builtin/2p"))[0], with_value=True)
+    models = {"policy:builtin/2p": policy} | {
+        f"td:{name}": ValueModel(load_value(find(VALUE, name))[0])
+        for name in ("builtin/2p", "builtin/universal")
+    }
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, model in models.items():
+            file = Path(folder) / "model.onnx"
+            file.write_bytes(to_onnx(model))
+            player = agents.make(f"onnx:{file}")
+            player.choose(states, keys)
+            decisions = [
+                1e6 / len(states) * clock(lambda player=player: player.choose(states, keys))
+                for _ in range(n_runs)
+            ]
+            title = f"onnx of {name}, basic, 2 players"
+            rows.append(alone(title, "µs a decision", decisions, "<= 200"))
+    return rows
+
+
 @njit
 def _clone(states: Any, number: int) -> int:
     copy = np.empty(1, STATE)
@@ -458,7 +489,7 @@ def start(n_runs: int) -> list[Row]:
 
 MEASURES: dict[str, Callable[[int], list[Row]]] = {
     function.__name__: function
-    for function in (bare, observed, growth, aec, training, search, start, doors)
+    for function in (bare, observed, growth, aec, training, search, exported, start, doors)
 }
 
 

@@ -10,6 +10,7 @@ from agents.networks import AHEAD, BEHIND, ActionNetwork, NetworkAgent, make_net
 from agents.onnx_models import PolicyModel, to_onnx
 from agents.vector_layout import vectors_of
 from thatslife_env import PRESETS, Position, Ruleset
+from thatslife_env.board import OVER
 from thatslife_env.games import observe_players
 from thatslife_env.observation import OBS_SIZE, SLICES, observe
 from thatslife_env.vector import VectorGame
@@ -97,8 +98,8 @@ def test_windows_show_what_lies_around_a_piece_and_no_more(network, states):
 
     observations, _ = seen(states[:300])
     what = networks._see(observations)
-    game, seat, pawn = what.on_track.nonzero(as_tuple=True)
-    windows = networks._windows(what, game, seat, what.slots[game, seat, pawn])
+    stacks = what.stacks.nonzero()
+    windows = networks._windows(what, stacks @ networks._SHARED, stacks @ networks._OWN)
     windows = windows.reshape(-1, BEHIND + 1 + AHEAD, 7).numpy()
     row = 0
     for index, state in enumerate(states[:300]):
@@ -106,11 +107,9 @@ def test_windows_show_what_lies_around_a_piece_and_no_more(network, states):
         names, finish = position.to_json()["track"], int(state["finish"])
         for steps in range(position.players):
             other = (position.player + steps) % position.players
-            pawns = sorted(int(slot) for slot in state["pawns"][other][: state["pawns_each"]])
-            for number, slot in enumerate(pawns):
-                if slot == finish:
-                    continue
-                assert (game[row], seat[row], pawn[row]) == (index, steps, number)
+            pawns = {int(slot) for slot in state["pawns"][other][: state["pawns_each"]]}
+            for slot in sorted(pawns - {finish}):
+                assert stacks[row].tolist() == [index, steps, slot]
                 for place, distance in enumerate(range(-BEHIND, AHEAD + 1)):
                     there = slot + distance
                     value, lucky, action, guards, end, everybody, own = windows[row, place]
@@ -159,6 +158,13 @@ def test_its_model_in_onnx_gives_the_same_in_every_batch(network, states):
     np.testing.assert_allclose(policy[:-1], weights / weights.sum(1, keepdims=True), atol=1e-5)
     assert not policy[-1].any()
     assert np.isfinite(value).all()
+    over = states[-1:].copy()  # no pawn is on its way and no action legal
+    pawns = over["pawns"]
+    over["phase"], over["pawns"] = OVER, np.where(pawns >= 0, over["finish"][0], pawns)
+    for nothing in (idle, over):
+        part, shares = session.run(None, {"position": vectors_of(nothing)})
+        assert not part.any()
+        assert np.isfinite(shares).all()
     for size in (1, 2, 7, 64):
         part, shares = session.run(None, {"position": vectors_of(states[-size:])})
         np.testing.assert_allclose(part, policy[-size:], atol=1e-5)

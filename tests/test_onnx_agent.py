@@ -6,20 +6,25 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
+import torch
 from conftest import decisions
 
 import agents
 from agents import AgentError
 from agents.afterstate import load_value
 from agents.export import sample_positions
+from agents.networks import NetworkAgent, make_network
 from agents.onnx_files import MAX_PLAYERS_KEY, VECTOR_HASH, only
-from agents.onnx_models import ValueModel, to_onnx
+from agents.onnx_models import PolicyModel, ValueModel, to_onnx
 from agents.saved import VALUE, find
 from agents.tournament import play_tournament
 from thatslife_env import IllegalMoveError, Position, Ruleset
 
 pytestmark = pytest.mark.speed  # plays too much for uncompiled code
+
+torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="module")
@@ -225,18 +230,43 @@ def test_a_model_in_two_files_is_refused(exported, tmp_path):
         agents.make(f"onnx:{tmp_path}")
 
 
-@pytest.mark.speed
-def test_a_move_takes_less_than_a_millisecond(agent):
-    """The budget is 200 microseconds on an idle core; here others may be at work."""
-    positions = [Position.from_state(state) for state in decisions(200)]
-    for position in positions:
-        agent.act(position)
-    fastest = min(_seconds(agent, positions) for _ in range(5)) / len(positions)
-    assert fastest < 1e-3
+# Speed: the budget of a move is 200 microseconds on an idle core ----------------------------------
 
 
-def _seconds(agent: agents.Agent, positions: list[Position]) -> float:
-    begin = time.thread_time()
-    for position in positions:
-        agent.act(position)
-    return time.thread_time() - begin
+def large_policy() -> PolicyModel:
+    """A policy as large as the largest that is trained, before it learns."""
+    network = make_network({"kind": "action", "hidden": [64, 192, 128, 64]})
+    return PolicyModel(network, with_value=True)
+
+
+@pytest.mark.parametrize(("name", "bound"), [("policy", 240), ("value", 195)])
+def test_few_operations(tmp_path, name, bound):
+    """Each takes about 0.7 microseconds, whatever it does, and they are most of the time of a move.
+
+    Counted is what onnxruntime makes of the model when it loads it: usual are 227 and 187.
+    """
+    options = onnxruntime.SessionOptions()
+    options.optimized_model_filepath = str(tmp_path / "optimized.onnx")
+    options.log_severity_level = 3  # that the file is for this machine only
+    value = ValueModel(load_value(find(VALUE, "builtin/2p"))[0])
+    content = to_onnx(large_policy() if name == "policy" else value)
+    output = "policy" if name == "policy" else "win_shares"
+    onnxruntime.InferenceSession(only(content, output), options)
+    assert len(onnx.load(tmp_path / "optimized.onnx").graph.node) <= bound
+
+
+def test_a_move_is_faster_than_in_torch(tmp_path):
+    """Usual is a third of the time: noise, which both meet, does not matter."""
+    model = large_policy()
+    (tmp_path / "policy.onnx").write_bytes(to_onnx(model))
+    players = agents.make(f"onnx:{tmp_path}"), NetworkAgent("torch", model.network)
+    states = decisions(50)
+    best = np.full((2, len(states)), np.inf)
+    for _ in range(10):
+        for index in range(len(states)):
+            for side, player in enumerate(players):
+                begin = time.thread_time()
+                player.choose(states[index : index + 1], np.zeros(1, np.uint64))
+                best[side, index] = min(best[side, index], time.thread_time() - begin)
+    ours, theirs = best.sum(axis=1)
+    assert ours / theirs < 0.5
