@@ -10,7 +10,7 @@ Intervals come from the Bayesian bootstrap (Rubin 1981) over deals: each resampl
 deal, with all its games, by a draw from the exponential distribution, and is fitted anew. What the
 games do not show must not look certain. So a resample has one deal more, shared out among an
 agent's opponents, that one side or the other won; and the middle of the prior is drawn, too. For
-two agents, and deals that are won or lost, this is the mid-P interval of a proportion; where one
+two players, and deals that are won or lost, this is the mid-P interval of a proportion; where one
 side won everything, the upper end is that of the prior.
 
 Needs the extra `train`.
@@ -177,7 +177,7 @@ def _resample(n_agents: int, kinds: Lineups, wins: Floats, seed: int, n_resample
     per_deal = wins.sum(axis=(0, 2)) / n_deals  # games of each kind
     sits = np.zeros((n_kinds, n_agents), bool)
     sits[np.arange(n_kinds)[:, None], kinds] = True
-    # of the deal more, how much is of each kind: 1 in all for each agent, at least
+    # how much of the deal more is of each kind: for each agent 1 in all, at most
     part = 1 / (sits * sits.sum(axis=0)).max(axis=1)
     found = []
     for begin in range(0, n_resamples, size := max(1, _BLOCK // n_deals)):
