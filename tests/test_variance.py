@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from variance import independent, main, saving
+from variance import independent, main, savings
 
 import agents
 from agents import arena
@@ -24,14 +24,24 @@ def deals(rng: np.random.Generator, n_deals: int, opposed: float) -> np.ndarray:
 def test_a_known_ratio_is_found(opposed, ratio):
     """Where the games of a deal have correlation r, one is worth 1 / (1 + r) independent ones."""
     rng = np.random.default_rng(1)
-    covered = 0
+    covered = np.zeros(2)
     for number in range(40):
         drawn = rng.integers(0, 2, 4000).astype(float)
-        found, low, high = saving(deals(rng, 2000, opposed), drawn, number)
-        assert found == pytest.approx(ratio, rel=0.2)
-        assert low < found < high
-        covered += low <= ratio <= high
-    assert 34 <= covered <= 40
+        for way, found in enumerate(savings(deals(rng, 2000, opposed), drawn, number)):
+            measured, low, high = found
+            assert measured == pytest.approx(ratio, rel=0.2)
+            assert low < measured < high
+            covered[way] += low <= ratio <= high
+    assert (covered >= 34).all()
+
+
+def test_both_ways_disagree_where_the_independent_games_are_of_others():
+    """Only the first depends on them: they win 1 in 10, the rotated half."""
+    rng = np.random.default_rng(3)
+    drawn = (rng.random(4000) < 0.1).astype(float)
+    both, alone = savings(deals(rng, 2000, 0), drawn, 0)
+    assert both[0] == pytest.approx(0.09 / 0.25, rel=0.2)
+    assert alone[0] == pytest.approx(1, rel=0.1)
 
 
 def test_more_seats_than_two():
@@ -40,12 +50,13 @@ def test_more_seats_than_two():
     one = np.eye(4)[rng.integers(0, 4, 2000)]
     free = (rng.random((2000, 4)) < 0.25).astype(float)
     drawn = (rng.random(8000) < 0.25).astype(float)
-    assert saving(free, drawn, 0)[0] == pytest.approx(1, rel=0.1)
+    for found in savings(free, drawn, 0):
+        assert found[0] == pytest.approx(1, rel=0.1)
     half = np.where(rng.random((2000, 1)) < 0.5, one, free)
-    found, low, high = saving(half, drawn, 0)
-    assert low < 2 < high
-    assert found == pytest.approx(2, rel=0.15)
-    assert saving(one, drawn, 0) is None
+    for measured, low, high in savings(half, drawn, 0):
+        assert low < 2 < high
+        assert measured == pytest.approx(2, rel=0.15)
+    assert savings(one, drawn, 0) == [None, None]
 
 
 def test_independent_games_have_deals_and_seats_of_their_own(monkeypatch):
@@ -74,7 +85,7 @@ def test_the_command_prints_a_row_for_each_pair(monkeypatch, capsys, players):
         run(main, "variance.py")
     assert ended.value.code == 0
     head, rule, *rows = capsys.readouterr().out.splitlines()
-    assert head.count("|") == rule.count("|") == 6
+    assert head.count("|") == rule.count("|") == 7
     names = [[cell.strip() for cell in row.split("|")[1:3]] for row in rows]
     assert names == [
         ["`greedy`", "`random`"],
