@@ -1,11 +1,16 @@
 """Compare agents: every pair, the same deals and dice from every seat.
 
 python evaluate.py --agents greedy random mc:rollouts=30 --ruleset basic,full --players 2,4
+python evaluate.py --out DIR --resume
 """
 
+import argparse
 import itertools
+import json
 import os
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import agents
 from agents.cli import (
@@ -20,27 +25,40 @@ from agents.cli import (
     whole_number,
 )
 from agents.extras import require
-from agents.files import write_json
-from agents.tournament import games_of, markdown, play_tournament, plot, table
-from thatslife_env import PRESETS, Ruleset
+from agents.files import locked, write_json, write_text
+from agents.plots import write_png
+from agents.report import PLOTS, markdown, page, table
+from agents.tournament import games_of, play_tournament, remove_parts
+from thatslife_env import PRESETS, Ruleset, __version__
 
-RESULTS, TABLE, PLOT = "results.json", "results.md", "results.png"
+SETTINGS, PARTS = "tournament.json", "parts"  # what it takes to resume
+RESULTS, TABLE, PAGE = "results.json", "results.md", "report.html"
+FILES = (RESULTS, TABLE, *PLOTS, PAGE)
+DEFAULTS = {"ruleset": "basic", "players": "2", "games": 2000, "seed": 0}
 
 
 def main() -> None:
     """Read the arguments, play, and report."""
     parser = Parser(prog="evaluate.py", description=__doc__)
-    parser.add_argument("--agents", nargs="+", required=True, metavar="SPEC", help="two or more")
-    parser.add_argument(
-        "--ruleset", default="basic", help=f"of {', '.join(PRESETS)}; commas between"
-    )
-    parser.add_argument("--players", default="2", help="2 to 6, commas between")
-    parser.add_argument("--games", type=whole_number(1, 10**7), default=2000, help="for each pair")
-    parser.add_argument("--seed", type=whole_number(0, 2**64 - 1), default=0, help="of the deals")
+    parser.add_argument("--agents", nargs="+", default=[], metavar="SPEC", help="two or more")
+    parser.add_argument("--ruleset", help=f"of {', '.join(PRESETS)}; commas between; else basic")
+    parser.add_argument("--players", help="2 to 6, commas between; else 2")
+    parser.add_argument("--games", type=whole_number(1, 10**7), help="for each pair; else 2000")
+    parser.add_argument("--seed", type=whole_number(0, 2**64 - 1), help="of the deals; else 0")
     parser.add_argument("--threads", type=whole_number(1, 256), default=os.cpu_count() or 1)
-    parser.add_argument("--out", type=Path, help=f"folder for {RESULTS}, {TABLE} and {PLOT}")
+    parser.add_argument("--out", type=Path, help=f"folder for {', '.join(FILES)}")
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on with the tournament in --out; it knows its settings, --agents may add some",
+    )
     arguments = parser.parse_args()
 
+    if arguments.resume:
+        take_up(arguments)
+    for name, default in DEFAULTS.items():
+        if getattr(arguments, name) is None:
+            setattr(arguments, name, default)
     if len(arguments.agents) < 2:
         raise UsageError("--agents: name at least two")
     names = preset_names(listed("--ruleset", arguments.ruleset))
@@ -48,41 +66,129 @@ def main() -> None:
     for spec in arguments.agents:
         if spec.strip() == "human":
             raise UsageError("--agents: a person, 'human', cannot be asked thousands of times")
-    require("rich", "matplotlib", extra="train")
+    require("rich", "matplotlib", "scipy", extra="train")
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # batches run in threads, each computes alone
     players = [agents.make(spec) for spec in arguments.agents]
     settings = list(itertools.product(names, counts))
-    folders = [_folder(arguments.out, *setting, len(settings)) for setting in settings]
+    out = arguments.out
+    folders = [] if out is None else folders_of(out, names, counts)
+    for folder in folders:
+        output_folder("--out", folder, (*FILES, SETTINGS))
+        output_folder("--out", folder / PARTS, ())
 
-    for (name, count), folder in zip(settings, folders, strict=True):
-        total = games_of(len(players), count, arguments.games)
-        with progress_bar(f"{name}, {count} players", total) as progress:
-            tournament = play_tournament(
-                players,
-                Ruleset.preset(name, players=count),
-                name,
-                games=arguments.games,
-                seed=arguments.seed,
-                threads=arguments.threads,
-                progress=progress,
-            )
-        results = tournament.to_json()
-        if folder is not None:
-            write_json(folder / RESULTS, results)
-            (folder / TABLE).write_text(markdown(results) + "\n", encoding="utf-8")
-            plot(results, folder / PLOT)
-        print(table(results), end="\n\n")
-        if folder is not None:
-            print(f"results in {folder}\n")
+    with nullcontext(True) if out is None else locked(out) as is_ours:
+        if not is_ours:
+            raise UsageError(f"--out: {out}: another process is playing there")
+        if out is not None:
+            begin(arguments, folders)
+        for (name, count), folder in itertools.zip_longest(settings, folders):
+            total = games_of(len(players), count, arguments.games)
+            with progress_bar(f"{name}, {count} players", total) as progress:
+                tournament = play_tournament(
+                    players,
+                    Ruleset.preset(name, players=count),
+                    name,
+                    games=arguments.games,
+                    seed=arguments.seed,
+                    threads=arguments.threads,
+                    progress=progress,
+                    folder=None if folder is None else folder / PARTS,
+                )
+            results = tournament.to_json()
+            if folder is not None:
+                for plot, draw in PLOTS.items():
+                    write_png(draw(results), folder / plot)
+                write_text(folder / TABLE, markdown(results) + "\n")
+                write_text(folder / PAGE, page(results, tournament.seats()))
+                write_json(folder / RESULTS, results)  # last: with it, it is finished
+            print(table(results), end="\n\n")
+            if folder is not None:
+                print(f"results in {folder}\n")
 
 
-def _folder(out: Path | None, ruleset: str, players: int, n_settings: int) -> Path | None:
-    """Make the folder for the results of one setting."""
+# The folder of a tournament -------------------------------------------------------------------
+
+
+def folders_of(out: Path, names: list[str], counts: list[int]) -> list[Path]:
+    """Where the results of each ruleset and number of players go: several below `out`."""
+    if len(names) * len(counts) == 1:
+        return [out]
+    return [out / f"{name}-{count}p" for name, count in itertools.product(names, counts)]
+
+
+def read_settings(out: Path) -> dict[str, Any]:
+    """With what the tournament in a folder was begun.
+
+    Raises:
+        UsageError: there is none, or its file is damaged.
+    """
+    file = out / SETTINGS
+    try:
+        stored = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{out}: no tournament to go on with: {file}: {error.strerror}") from None
+    except ValueError as error:
+        raise UsageError(f"{file}: not JSON: {error}") from None
+    kinds = {"version": str, "agents": list} | {key: type(DEFAULTS[key]) for key in DEFAULTS}
+    if not isinstance(stored, dict) or {key: type(stored[key]) for key in stored} != kinds:
+        raise UsageError(f"{file}: not the settings of a tournament")
+    return stored
+
+
+def take_up(arguments: argparse.Namespace) -> None:
+    """Fill in what was not given from the tournament that is to be resumed.
+
+    Raises:
+        UsageError: there is none, or it has other settings.
+    """
+    out = arguments.out
     if out is None:
-        return None
-    folder = out if n_settings == 1 else out / f"{ruleset}-{players}p"
-    output_folder("--out", folder, (RESULTS, TABLE, PLOT))
-    return folder
+        raise UsageError("--resume: name the folder of the tournament with --out")
+    stored = read_settings(out)
+    if stored["version"] != __version__:
+        raise UsageError(
+            f"--resume: {out} was begun with version {stored['version']}, this is {__version__}"
+        )
+    for name in DEFAULTS:
+        given = getattr(arguments, name)
+        if given is not None and given != stored[name]:
+            raise UsageError(f"--resume: {out} was begun with --{name} {stored[name]}, not {given}")
+        setattr(arguments, name, stored[name])
+    before = list(stored["agents"])
+    if arguments.agents and arguments.agents[: len(before)] != before:
+        raise UsageError(
+            f"--resume: {out} was begun with --agents {' '.join(before)}; others may only follow"
+        )
+    arguments.agents = arguments.agents or before
+
+
+def begin(arguments: argparse.Namespace, folders: list[Path]) -> None:
+    """Write down what is going to be played, and clear away what was played before.
+
+    Raises:
+        UsageError: a tournament lies there that was stopped, and is not resumed.
+    """
+    out = arguments.out
+    settings = {"version": __version__, "agents": arguments.agents}
+    settings |= {name: getattr(arguments, name) for name in DEFAULTS}
+    before = read_settings(out) if (out / SETTINGS).exists() else None
+    if not arguments.resume:
+        old = []
+        if before is not None:
+            names, counts = before["ruleset"].split(","), before["players"].split(",")
+            old = folders_of(out, names, player_counts(counts))
+        if not all((folder / RESULTS).exists() for folder in old):
+            raise UsageError(
+                f"--out: {out} holds a tournament that was stopped: go on with it by --resume, "
+                "or name another folder"
+            )
+        for folder in {*old, *folders}:
+            remove_parts(folder / PARTS)
+    if settings != before or not arguments.resume:
+        for folder in folders:
+            for name in FILES:
+                (folder / name).unlink(missing_ok=True)
+        write_json(out / SETTINGS, settings)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ def main() -> None:
         raise UsageError("give either --config or --resume")
     if arguments.resume and (arguments.set or arguments.run):
         raise UsageError("--resume goes on with the run's own config: no --set, no --run")
-    require("torch", "safetensors", "pydantic", "yaml", "tensorboard", extra="train")
+    require("torch", "safetensors", "pydantic", "yaml", "tensorboard", "scipy", extra="train")
     folder = arguments.resume or arguments.run or free_folder(arguments.config.stem)
     if not arguments.resume:
         start(folder, arguments.config, arguments.set)
@@ -124,7 +124,8 @@ def compare(spec: str, config: "Config", folder: Path) -> None:
     Several rulesets get a subfolder each.
     """
     from agents import make
-    from agents.tournament import games_of, play_tournament, plot, table
+    from agents.report import plot, table
+    from agents.tournament import games_of, play_tournament
 
     settings = config.game.settings()
     games = config.evaluation.final_games

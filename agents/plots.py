@@ -1,5 +1,6 @@
 """What the plots share. Needs the extra `train`."""
 
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,16 @@ def new_figure(width: float, height: float) -> Any:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def write_png(figure: Any, path: Path) -> None:
-    """Write a figure as a PNG file, at once: who looks at it meanwhile sees the one before."""
+def as_png(figure: Any) -> bytes:
+    """A figure as the content of a PNG file."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+    written = BytesIO()
+    FigureCanvasAgg(figure).print_png(written)
+    return written.getvalue()
+
+
+def write_png(figure: Any, path: Path) -> None:
+    """Write a figure as a PNG file, at once: who looks at it meanwhile sees the one before."""
     with replacing(path) as part:
-        FigureCanvasAgg(figure).print_png(part)
+        part.write_bytes(as_png(figure))

@@ -363,7 +363,7 @@ def win_shares(
     mean = np.zeros(n_deals)
     for setting in config.game.settings():
         duel, _ = play_duel([learner, opponent], 0, 1, setting.ruleset, seeds)
-        mean += setting.share * duel.win_share
+        mean += setting.share * duel.win_share.mean(axis=1)
     return mean
 
 

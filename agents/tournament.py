@@ -2,11 +2,17 @@
 
 In a pair (A, B) one of them takes one seat and the other all the rest. Each deal is played once for
 each seat that A can take, then, with more than two players, once for each that B can take.
+
+The work is cut into parts: a pair on some of the deals. What a part gives depends on nothing else,
+so parts may be played in any order, anywhere, and kept as files for a tournament that is resumed.
 """
 
 import itertools
+import json
 import math
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,13 +22,25 @@ import numpy.typing as npt
 
 from agents.arena import Results, play_games
 from agents.base import Agent
-from agents.plots import COLORS, GREY, new_figure, write_png
-from agents.ratings import ANCHOR, rate
+from agents.cli import UsageError
+from agents.files import write_json
+from agents.ratings import rate
 from thatslife_env import Position, Ruleset
 from thatslife_env.games import stream_seeds
 
 N_RESAMPLES = 2000  # of the bootstrap
 LEVEL = 0.95  # of its intervals
+
+PART_GAMES = 100  # of a part, about; larger where there would be more than MAX_PARTS of a pair
+MAX_PARTS = 100
+MEASURES = ("win_share", "score", "rank")
+
+Floats = npt.NDArray[np.float64]
+Seeds = npt.NDArray[np.uint64]
+Json = dict[str, Any]
+
+
+# What was played ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -32,18 +50,68 @@ class Duel:
     Attributes:
         a: index of the agent in the one seat.
         b: index of the agent in the others.
-        win_share: float64[D], of a's seat, mean over the games of a deal.
-        score: float64[D], likewise.
-        rank: float64[D], likewise.
-        games: number of games.
+        win_share: float64[D, players], of a's seat, by deal and the seat that it took.
+        score: float64[D, players], likewise.
+        rank: float64[D, players], likewise.
     """
 
     a: int
     b: int
-    win_share: npt.NDArray[np.float64]
-    score: npt.NDArray[np.float64]
-    rank: npt.NDArray[np.float64]
-    games: int
+    win_share: Floats
+    score: Floats
+    rank: Floats
+
+    @property
+    def games(self) -> int:
+        """Number of games."""
+        return self.win_share.size
+
+
+@dataclass(frozen=True)
+class Part:
+    """A pair of agents, called 0 and 1, on some deals.
+
+    Attributes:
+        duels: one seat of 0, and one seat of 1.
+        thinking: float64[2], seconds of processor time that each took.
+        decided: int64[2], decisions of each.
+    """
+
+    duels: tuple[Duel, Duel]
+    thinking: Floats
+    decided: npt.NDArray[np.int64]
+
+    def to_json(self) -> Json:
+        """Plain JSON, from which `from_json` makes the same part."""
+        return {
+            **{name: [getattr(duel, name).tolist() for duel in self.duels] for name in MEASURES},
+            "thinking": self.thinking.tolist(),
+            "decided": self.decided.tolist(),
+        }
+
+    @classmethod
+    def from_json(cls, content: Json, n_deals: int, players: int) -> "Part":
+        """The part that was written.
+
+        Args:
+            content: of `to_json`.
+            n_deals: of how many deals it is.
+            players: number of players.
+
+        Raises:
+            ValueError: it is not such a part.
+        """
+        try:
+            values = np.array([content[name] for name in MEASURES], np.float64)
+            thinking = np.array(content["thinking"], np.float64)
+            decided = np.array(content["decided"], np.int64)
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"it is no part of a tournament: {error!r}") from None
+        if values.shape != (len(MEASURES), 2, n_deals, players):
+            raise ValueError(f"it is not of {n_deals} deals of {players} players")
+        if thinking.shape != (2,) or decided.shape != (2,):
+            raise ValueError("it is not of two agents")
+        return cls((Duel(0, 1, *values[:, 0]), Duel(1, 0, *values[:, 1])), thinking, decided)
 
 
 @dataclass(frozen=True)
@@ -68,7 +136,7 @@ class Tournament:
     duels: list[Duel]
     ms_per_decision: list[float]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The content of `results.json`."""
         pairs = [
             {
@@ -76,22 +144,15 @@ class Tournament:
                 "b": self.specs[duel.b],
                 "games": duel.games,
                 "win_share_a": float(duel.win_share.mean()),
-                "ci95": bootstrap(duel.win_share, self.seed),
+                "ci95": bootstrap(duel.win_share.mean(axis=1), self.seed),
             }
             for duel in self.duels
         ]
-        rated = [duel for duel in self.duels if self.players > 2 or duel.a < duel.b]
-        ratings, intervals, _ = rate(
-            self.specs,
-            np.array([(duel.a, duel.b) for duel in rated]),
-            self.players,
-            np.stack([duel.win_share for duel in rated], axis=1),
-            self.seed,
-        )
+        ratings, intervals = self.ratings()
         agents = []
         for which, spec in enumerate(self.specs):
             own = [duel for duel in self.duels if duel.a == which]
-            shares = np.mean([duel.win_share for duel in own], axis=0)  # a deal's, over opponents
+            shares = np.mean([duel.win_share for duel in own], axis=(0, 2))  # a deal's
             agents.append(
                 {
                     "spec": spec,
@@ -114,6 +175,53 @@ class Tournament:
             "pairs": pairs,
         }
 
+    def ratings(self) -> tuple[Floats, Floats]:
+        """Of all games by one fit: float64[A], and float64[A, 2] of 95 % intervals."""
+        lineups, shares, deals = [], [], []
+        for duel in self.duels:
+            if self.players == 2 and duel.a > duel.b:
+                continue  # the same games from the other side
+            n_deals = len(duel.win_share)
+            won = duel.win_share.sum(axis=1)  # of the games of a deal, one for each seat
+            others = (self.players - won) / (self.players - 1)
+            lineups.append(np.tile([duel.a] + [duel.b] * (self.players - 1), (n_deals, 1)))
+            shares.append(np.column_stack([won] + [others] * (self.players - 1)))
+            deals.append(np.arange(n_deals))
+        rated = rate(
+            self.specs,
+            np.concatenate(lineups),
+            np.concatenate(shares),
+            np.concatenate(deals),
+            self.seed,
+        )
+        return rated.ratings, rated.intervals
+
+    def seats(self) -> list[Json]:
+        """How each seat fared: win share and points of the one seat when it was there.
+
+        Every agent takes every seat equally often, so a difference is the seat's.
+        """
+        found: list[Json] = [{"seat": seat} for seat in range(self.players)]
+        for name in ("win_share", "score"):
+            by_seat = np.mean([getattr(duel, name) for duel in self.duels], axis=0)
+            for seat, values in enumerate(by_seat.T):
+                found[seat][name] = float(values.mean())
+                found[seat][f"{name}_ci95"] = bootstrap(values, self.seed, name == "win_share")
+        return found
+
+
+# Playing --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Task:
+    """A part to be played: agents `a` < `b` on the deals `first` up to, without, `last`."""
+
+    a: int
+    b: int
+    first: int
+    last: int
+
 
 def games_per_deal(players: int) -> int:
     """Games of a pair on one deal: one for each seat of A, and of B where they differ."""
@@ -126,6 +234,15 @@ def games_of(n_agents: int, players: int, games: int) -> int:
     return math.comb(n_agents, 2) * -(-games // per_deal) * per_deal
 
 
+def tasks_of(n_agents: int, players: int, games: int) -> list[Task]:
+    """The parts of a tournament, pair by pair; those of a pair depend on `games` alone."""
+    n_deals = -(-games // games_per_deal(players))
+    n_parts = min(-(-games // PART_GAMES), MAX_PARTS, n_deals)
+    ends = [n_deals * part // n_parts for part in range(n_parts + 1)]
+    pairs = itertools.combinations(range(n_agents), 2)
+    return [Task(a, b, *span) for a, b in pairs for span in itertools.pairwise(ends)]
+
+
 def play_tournament(
     agents: Sequence[Agent],
     ruleset: Ruleset,
@@ -135,6 +252,7 @@ def play_tournament(
     seed: int = 0,
     threads: int = 1,
     progress: Callable[[int], None] = lambda n_games: None,
+    folder: Path | None = None,
 ) -> Tournament:
     """Play every pair of agents.
 
@@ -144,34 +262,109 @@ def play_tournament(
         ruleset_name: how the results call it.
         games: games for each pair, rounded up to whole deals.
         seed: deal i is `draw64(seed, i)`.
-        threads: see `play_games`.
-        progress: see `play_games`.
+        threads: how many parts are played at a time; it changes no result.
+        progress: called with the number of games that have ended since the last call.
+        folder: where parts are kept; those that lie there are not played again. Whoever names it
+            sees to it that they are of this tournament.
+
+    Raises:
+        UsageError: a file in the folder cannot be read, or is no such part; the message names it.
     """
     players = ruleset.players
-    n_deals = -(-games // games_per_deal(players))
+    per_deal = games_per_deal(players)
+    n_deals = -(-games // per_deal)
     seeds = stream_seeds(seed, n_deals)
-    for agent in agents:  # compile and load before the clocks run
-        opening = Position.deal(ruleset, 0).roll(1)
-        agent.act_batch(opening.state, np.zeros(1, np.uint64))
-    duels = []
+    parts: dict[Task, Part] = {}
+    tasks = tasks_of(len(agents), players, games)
+    for task in tasks:
+        if folder is not None and (file := _file(folder, task)).exists():
+            parts[task] = _read(file, task, agents, players)
+            progress((task.last - task.first) * per_deal)
+    missing = [task for task in tasks if task not in parts]
+    for which in {which for task in missing for which in (task.a, task.b)}:
+        opening = Position.deal(ruleset, 0).roll(1)  # compile and load before the clocks run
+        agents[which].act_batch(opening.state, np.zeros(1, np.uint64))
+    for task, part in _play_parts(agents, ruleset, seeds, missing, threads, progress):
+        parts[task] = part
+        if folder is not None:
+            names = {"a": agents[task.a].name, "b": agents[task.b].name}
+            write_json(_file(folder, task), {**names, **part.to_json()}, indent=None)
+
     thinking, decided = np.zeros(len(agents)), np.zeros(len(agents), np.int64)
-    for a, b in itertools.combinations(range(len(agents)), 2):
-        duel, results = play_duel(agents, a, b, ruleset, seeds, threads=threads, progress=progress)
-        thinking += results.thinking
-        decided += results.decided
-        if players == 2:  # the other seat of the same games
-            reverse = _duel(b, a, results, _lineups(a, b, players, n_deals), n_deals)
-        else:
-            reverse, results = play_duel(
-                agents, b, a, ruleset, seeds, threads=threads, progress=progress
-            )
-            thinking += results.thinking
-            decided += results.decided
-        duels += [duel, reverse]
+    duels = []
+    for (a, b), own in itertools.groupby(tasks, key=lambda task: (task.a, task.b)):
+        played = [parts[task] for task in own]
+        for part in played:
+            thinking[[a, b]] += part.thinking
+            decided[[a, b]] += part.decided
+        for one, other, which in ((a, b, 0), (b, a, 1)):
+            values = [
+                np.concatenate([getattr(part.duels[which], name) for part in played])
+                for name in MEASURES
+            ]
+            duels.append(Duel(one, other, *values))
     per_decision = [float(ms) for ms in 1000 * thinking / np.maximum(decided, 1)]
     specs = [agent.name for agent in agents]
-    games = n_deals * games_per_deal(players)
-    return Tournament(specs, ruleset_name, players, games, seed, duels, per_decision)
+    return Tournament(specs, ruleset_name, players, n_deals * per_deal, seed, duels, per_decision)
+
+
+def _play_parts(
+    agents: Sequence[Agent],
+    ruleset: Ruleset,
+    seeds: Seeds,
+    tasks: Sequence[Task],
+    threads: int,
+    progress: Callable[[int], None],
+) -> Iterator[tuple[Task, Part]]:
+    """Play parts, some at a time; yields each when it has ended."""
+    stopped = threading.Event()
+
+    def count(n_games: int) -> None:
+        if stopped.is_set():
+            raise InterruptedError  # ends this part, whose result nobody waits for
+        progress(n_games)
+
+    def play(task: Task) -> Part:
+        pair = (agents[task.a], agents[task.b])
+        return play_part(pair, ruleset, seeds[task.first : task.last], progress=count)
+
+    if threads == 1:
+        yield from ((task, play(task)) for task in tasks)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            futures = {pool.submit(play, task): task for task in tasks}
+            for future in as_completed(futures):
+                yield futures.pop(future), future.result()
+        except BaseException:
+            stopped.set()  # the other parts end at their next decision
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def play_part(
+    pair: Sequence[Agent],
+    ruleset: Ruleset,
+    seeds: Seeds,
+    *,
+    progress: Callable[[int], None] = lambda n_games: None,
+) -> Part:
+    """Play a pair on some deals, both ways round. What comes of it depends on these alone.
+
+    Args:
+        pair: two agents.
+        ruleset: what is played.
+        seeds: uint64[D], the deals.
+        progress: see `play_games`.
+    """
+    duel, results = play_duel(pair, 0, 1, ruleset, seeds, progress=progress)
+    thinking, decided = results.thinking, results.decided
+    if ruleset.players == 2:  # the other seat of the same games
+        reverse = _duel(1, 0, results, _lineups(0, 1, 2, len(seeds)), len(seeds))
+    else:
+        reverse, results = play_duel(pair, 1, 0, ruleset, seeds, progress=progress)
+        thinking, decided = thinking + results.thinking, decided + results.decided
+    return Part((duel, reverse), thinking, decided)
 
 
 def play_duel(
@@ -179,7 +372,7 @@ def play_duel(
     a: int,
     b: int,
     ruleset: Ruleset,
-    seeds: npt.NDArray[np.uint64],
+    seeds: Seeds,
     *,
     threads: int = 1,
     progress: Callable[[int], None] = lambda n_games: None,
@@ -216,132 +409,67 @@ def _duel(a: int, b: int, results: Results, lineups: npt.NDArray[np.int64], n_de
     games = np.arange(len(lineups))
     seats = np.argmax(lineups == a, axis=1)
 
-    def per_deal(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        return values[games, seats].reshape(n_deals, players).mean(axis=1)
+    def by_seat(values: npt.NDArray[Any]) -> Floats:
+        found = np.empty((n_deals, players))
+        found[games // players, seats] = values[games, seats]
+        return found
 
-    return Duel(
-        a,
-        b,
-        per_deal(results.win_shares),
-        per_deal(results.points),
-        per_deal(results.ranks),
-        len(lineups),
-    )
+    measures = (results.win_shares, results.points, results.ranks)
+    return Duel(a, b, *(by_seat(values) for values in measures))
 
 
-def bootstrap(values: npt.NDArray[np.float64], seed: int) -> list[float]:
+# Parts as files -------------------------------------------------------------------------------
+
+
+def remove_parts(folder: Path) -> None:
+    """Remove the parts in a folder, if it is there, and nothing else."""
+    for file in folder.glob("[0-9]*-[0-9]*-[0-9]*.json"):
+        file.unlink()
+
+
+def _file(folder: Path, task: Task) -> Path:
+    return folder / f"{task.a:03d}-{task.b:03d}-{task.first:07d}.json"
+
+
+def _read(file: Path, task: Task, agents: Sequence[Agent], players: int) -> Part:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        names = agents[task.a].name, agents[task.b].name
+        if (content["a"], content["b"]) != names:
+            raise ValueError(f"it is not of {names[0]!r} and {names[1]!r}")
+        return Part.from_json(content, task.last - task.first, players)
+    except OSError as error:
+        raise UsageError(f"{file}: {error.strerror}") from None
+    except (ValueError, TypeError, KeyError) as error:
+        raise UsageError(f"{file}: not a part of this tournament: {error}") from None
+
+
+# Intervals ------------------------------------------------------------------------------------
+
+
+def bootstrap(values: Floats, seed: int, are_shares: bool = True) -> list[float]:
     """A 95 % interval of the mean, by resampling deals.
+
+    Resampling finds no doubt where all deals were won, or all lost, from every seat: there it is
+    the exact interval of a proportion (Clopper and Pearson 1934).
 
     Args:
         values: float64[D], one for each deal.
         seed: of the resampling.
+        are_shares: whether they are win shares, which go from 0 to 1.
 
     Returns:
         Lower and upper end.
     """
     rng = np.random.default_rng(seed)
     n_deals = len(values)
+    tail = (1 - LEVEL) / 2
     # how often each distinct value is drawn is multinomial: the same as drawing deals, and quick
     distinct, counts = np.unique(values, return_counts=True)
+    if are_shares and distinct.tolist() == [0]:
+        return [0.0, 1 - tail ** (1 / n_deals)]
+    if are_shares and distinct.tolist() == [1]:
+        return [tail ** (1 / n_deals), 1.0]
     drawn = rng.multinomial(n_deals, counts / n_deals, size=N_RESAMPLES)
     means = drawn @ distinct / n_deals
-    tail = (1 - LEVEL) / 2
     return [float(end) for end in np.quantile(means, [tail, 1 - tail])]
-
-
-def table(results: dict[str, Any]) -> str:
-    """`results.json` as text: a row for each agent, and what its one seat wins against each other.
-
-    Args:
-        results: `Tournament.to_json()`.
-    """
-    specs = [agent["spec"] for agent in results["agents"]]
-    width = max(12, *(len(spec) for spec in specs))
-    fair = 1 / results["players"]
-    lines = [
-        f"{results['ruleset']}, {results['players']} players, {results['games']} games a pair, "
-        f"seed {results['seed']}; win share of one seat (fair: {fair:.3f}), 95 % intervals",
-        f"ratings on an Elo scale, {ANCHOR if ANCHOR in specs else 'their mean'} at 0",
-        f"{'agent':<{width}}  win share                 score   rank  ms/decision  rating",
-    ]
-    for agent in results["agents"]:
-        low, high = agent["ci95"]
-        lines.append(
-            f"{agent['spec']:<{width}}  {agent['win_share']:.3f} [{low:.3f}, {high:.3f}]  "
-            f"{agent['mean_score']:9.2f} {agent['mean_rank']:6.2f} "
-            f"{agent['ms_per_decision']:12.4f}  {agent['rating']:.0f} "
-            f"[{agent['rating_ci95'][0]:.0f}, {agent['rating_ci95'][1]:.0f}]"
-        )
-    lines.append("")
-    for pair in results["pairs"]:
-        low, high = pair["ci95"]
-        lines.append(
-            f"{pair['a']:>{width}} v {pair['b']:<{width}} "
-            f"{pair['win_share_a']:.3f} [{low:.3f}, {high:.3f}]  {pair['games']} games"
-        )
-    return "\n".join(lines)
-
-
-def markdown(results: dict[str, Any]) -> str:
-    """`results.json` as a cross table in Markdown, the best first: what each row's seat wins.
-
-    Args:
-        results: `Tournament.to_json()`.
-    """
-    agents, players = results["agents"], results["players"]
-    cells: dict[tuple[int, int], dict[str, Any]] = {}
-    both_ways = zip(results["pairs"][::2], results["pairs"][1::2], strict=True)
-    for (a, b), (pair, reverse) in zip(
-        itertools.combinations(range(len(agents)), 2), both_ways, strict=True
-    ):
-        cells[a, b], cells[b, a] = pair, reverse
-    order = sorted(range(len(agents)), key=lambda which: -agents[which]["rating"])
-    specs = [f"`{agents[which]['spec']}`" for which in order]
-    lines = [
-        f"{results['ruleset']}, {players} players, {results['games']} games a pair, seed "
-        f"{results['seed']}: win share of the row's seat against the column's (fair: "
-        f"{1 / players:.3f}), 95 % intervals.",
-        "",
-        f"| | rating | ms a decision | {' | '.join(specs)} |",
-        "|---" * (len(order) + 3) + "|",
-    ]
-    for row, spec in zip(order, specs, strict=True):
-        agent = agents[row]
-        low, high = agent["rating_ci95"]
-        texts = [f"{agent['rating']:.0f} [{low:.0f}, {high:.0f}]"]
-        texts.append(f"{agent['ms_per_decision']:.3f}")
-        for column in order:
-            text = ""
-            if column != row:
-                pair = cells[row, column]
-                low, high = pair["ci95"]
-                text = f"{pair['win_share_a']:.3f} [{low:.3f}, {high:.3f}]"
-            texts.append(text)
-        lines.append(f"| {spec} | {' | '.join(texts)} |")
-    return "\n".join(lines)
-
-
-def plot(results: dict[str, Any], path: Path) -> None:
-    """Draw the win share of each agent with its interval into a PNG file.
-
-    Args:
-        results: `Tournament.to_json()`.
-        path: of the file.
-    """
-    agents = results["agents"]
-    figure = new_figure(8, 1.2 + 0.5 * len(agents))
-    axes = figure.add_subplot()
-    for row, agent in enumerate(agents):
-        low, high = agent["ci95"]
-        axes.plot([low, high], [row, row], color=COLORS[0], linewidth=3)
-        axes.plot(agent["win_share"], row, "o", color=COLORS[0])
-    axes.axvline(1 / results["players"], color=GREY, linestyle="--", label="fair share")
-    axes.set_yticks(range(len(agents)), [agent["spec"] for agent in agents])
-    axes.invert_yaxis()
-    axes.set_xlim(0, 1)
-    axes.set_xlabel("win share of one seat, 95 % interval over deals")
-    axes.set_title(
-        f"{results['ruleset']}, {results['players']} players, {results['games']} games a pair"
-    )
-    axes.legend(loc="lower right")
-    write_png(figure, path)

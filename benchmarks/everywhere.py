@@ -36,7 +36,7 @@ def main() -> None:
             seeds = stream_seeds(arguments.seed, -(-arguments.games // players))
             with progress_bar(f"{preset}, {players} players", len(seeds) * players) as progress:
                 duel, _ = play_duel(pair, 0, 1, ruleset, seeds, progress=progress)
-            low, high = bootstrap(duel.win_share, arguments.seed)
+            low, high = bootstrap(duel.win_share.mean(axis=1), arguments.seed)
             cells.append(f"{duel.win_share.mean():.3f} [{low:.3f}, {high:.3f}]")
         print(f"| {' | '.join(cells)} |", flush=True)
 

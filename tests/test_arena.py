@@ -1,5 +1,6 @@
 """Games between agents: results that depend on nothing but the games, and how they are counted."""
 
+import dataclasses
 import itertools
 import json
 
@@ -10,8 +11,10 @@ import reference
 import agents
 from agents import Agent, arena, tournament
 from agents.arena import Results, play_games, to_records
+from agents.cli import UsageError
 from agents.files import write_json
-from agents.tournament import bootstrap, games_per_deal, markdown, play_tournament, table
+from agents.report import markdown, table
+from agents.tournament import Part, bootstrap, games_per_deal, play_part, play_tournament, tasks_of
 from thatslife_env import PRESETS, IllegalMoveError, Position, Ruleset
 from thatslife_env.baselines import decision_key
 from thatslife_env.games import stream_seeds
@@ -288,16 +291,19 @@ def make_tournament(specs: list[str], players: int, games: int, seed: int = 0, *
 def test_a_pair_plays_each_deal_from_every_seat(monkeypatch, players):
     """The same deals for both ways round and for all pairs, each seat exactly once."""
     calls = []
+    contestants = [agents.make(spec) for spec in ("random", "greedy", "random")]
 
     def spy(agents_, ruleset, seeds, lineups, **options):
-        calls.append((seeds.copy(), np.array(lineups)))
+        who = np.array([contestants.index(agent) for agent in agents_])
+        calls.append((seeds.copy(), who[lineups]))
         return play_games(agents_, ruleset, seeds, lineups, **options)
 
     monkeypatch.setattr(tournament, "play_games", spy)
+    monkeypatch.setattr(tournament, "PART_GAMES", 10)
     n_deals = 5
-    make_tournament(
-        ["random", "greedy", "random"], players, n_deals * games_per_deal(players), seed=9
-    )
+    ruleset = Ruleset.preset("basic", players=players)
+    games = n_deals * games_per_deal(players)
+    play_tournament(contestants, ruleset, "basic", games=games, seed=9)
     deals = [draw64(9, i) for i in range(n_deals)]
     played: dict[tuple[int, int], list] = {}
     for seeds, lineups in calls:
@@ -457,6 +463,141 @@ def test_games_of_a_pair_do_not_depend_on_the_other_agents():
         assert pair in three
 
 
+@pytest.mark.parametrize("players", [2, 4])
+def test_seats_are_those_of_all_games(players):
+    """Of copies of one agent every game is the same, whoever is where."""
+    contestants = [agents.make("greedy") for _ in range(3)]
+    ruleset = Ruleset.preset("basic", players=players)
+    n_deals = 30
+    games = n_deals * games_per_deal(players)
+    seats = play_tournament(contestants, ruleset, "basic", games=games, seed=2).seats()
+    lineups = np.zeros((n_deals, players), int)
+    plain = play_games(contestants, ruleset, stream_seeds(2, n_deals), lineups)
+    assert [seat["seat"] for seat in seats] == list(range(players))
+    for name, values in (("win_share", plain.win_shares), ("score", plain.points)):
+        for seat, means in zip(seats, values.mean(axis=0), strict=False):
+            assert seat[name] == pytest.approx(means)
+            low, high = seat[f"{name}_ci95"]
+            assert low < means < high
+
+
+# Parts ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("players", [2, 3, 6])
+@pytest.mark.parametrize("games", [1, 99, 101, 2000, 123_457, 10**7])
+def test_parts_are_every_deal_of_every_pair_once(players, games):
+    n_deals = -(-games // games_per_deal(players))
+    for pair in itertools.combinations(range(4), 2):
+        own = [task for task in tasks_of(4, players, games) if (task.a, task.b) == pair]
+        assert len(own) <= tournament.MAX_PARTS
+        assert (own[0].first, own[-1].last) == (0, n_deals)
+        assert all(task.first < task.last for task in own)
+        assert all(task.last == after.first for task, after in itertools.pairwise(own))
+
+
+@pytest.mark.parametrize("players", [2, 3])
+def test_parts_change_no_result(monkeypatch, players):
+    specs = ["random", "greedy", "mc:rollouts=1"]
+    whole = make_tournament(specs, players, 60)
+    monkeypatch.setattr(tournament, "PART_GAMES", 10)
+    assert without_times(make_tournament(specs, players, 60)) == without_times(whole)
+
+
+def test_a_part_is_a_function_of_its_deals():
+    pair = [agents.make("greedy"), agents.make("mc:rollouts=1")]
+    seeds = stream_seeds(3, 10)
+    ruleset = Ruleset.preset("full", players=3)
+    whole = play_part(pair, ruleset, seeds)
+    halves = [play_part(pair, ruleset, half) for half in (seeds[:4], seeds[4:])]
+    for which in (0, 1):
+        for name in tournament.MEASURES:
+            joined = np.concatenate([getattr(half.duels[which], name) for half in halves])
+            np.testing.assert_array_equal(joined, getattr(whole.duels[which], name))
+    assert whole.decided.tolist() == sum(half.decided for half in halves).tolist()
+
+
+def test_a_part_is_itself_again_from_json():
+    part = play_part([agents.make("greedy"), agents.make("random")], Ruleset(players=4), [1, 2, 3])
+    content = json.loads(json.dumps(part.to_json()))
+    assert Part.from_json(content, 3, 4).to_json() == part.to_json()
+    for n_deals, players, words in ((2, 4, "2 deals"), (3, 3, "3 players")):
+        with pytest.raises(ValueError, match=words):
+            Part.from_json(content, n_deals, players)
+    for name in content:
+        with pytest.raises(ValueError, match=name):
+            Part.from_json({key: content[key] for key in content if key != name}, 3, 4)
+        with pytest.raises(ValueError):
+            Part.from_json(content | {name: "x"}, 3, 4)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_parts_that_are_there_are_not_played_again(monkeypatch, tmp_path, threads):
+    monkeypatch.setattr(tournament, "PART_GAMES", 12)
+    specs = ["random", "greedy", "mc:rollouts=1"]
+    options = {"folder": tmp_path, "threads": threads}
+    whole = make_tournament(specs, 3, 48, **options)
+    files = sorted(tmp_path.iterdir())
+    assert len(files) == 3 * 4
+    assert whole == make_tournament(specs, 3, 48, **options)  # times, too
+    played, counted = [], []
+
+    def spy(pair, ruleset, seeds, **more):
+        played.append(([agent.name for agent in pair], len(seeds)))
+        return play_part(pair, ruleset, seeds, **more)
+
+    monkeypatch.setattr(tournament, "play_part", spy)
+    for file in (files[1], files[-1]):
+        file.unlink()
+    again = make_tournament(specs, 3, 48, progress=counted.append, **options)
+    assert without_times(again) == without_times(whole)
+    assert sorted(played) == [(["greedy", "mc:rollouts=1"], 2), (["random", "greedy"], 2)]
+    assert sum(counted) == 3 * 48
+    assert sorted(tmp_path.iterdir()) == files
+    more = make_tournament([*specs, "random"], 3, 48, **options)
+    assert len(played) == 2 + 3 * 4  # those of the new one alone
+    assert without_times(more)["pairs"][:4] == without_times(whole)["pairs"][:4]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_what_was_finished_before_a_failure_is_kept(monkeypatch, tmp_path, threads):
+    monkeypatch.setattr(tournament, "PART_GAMES", 4)
+    begun = []
+
+    def fail(pair, ruleset, seeds, **more):
+        begun.append(len(seeds))
+        if len(begun) == 6:
+            raise KeyboardInterrupt
+        return play_part(pair, ruleset, seeds, **more)
+
+    monkeypatch.setattr(tournament, "play_part", fail)
+    with pytest.raises(KeyboardInterrupt):
+        make_tournament(["random", "greedy"], 2, 400, folder=tmp_path, threads=threads)
+    assert len(begun) <= 6 + threads
+    assert 6 - threads <= len(list(tmp_path.iterdir())) <= 6 + threads
+
+
+@pytest.mark.parametrize("damage", ["truncated", "other agents", "other deals", "a folder"])
+def test_a_damaged_part_is_named(tmp_path, damage):
+    make_tournament(["random", "greedy"], 2, 20, folder=tmp_path)
+    [file] = tmp_path.iterdir()
+    content = json.loads(file.read_text())
+    if damage == "truncated":
+        file.write_bytes(file.read_bytes()[:-9])
+    elif damage == "other agents":
+        file.write_text(json.dumps(content | {"b": "mc:rollouts=1"}))
+    elif damage == "other deals":
+        file.write_text(json.dumps(content | {"rank": content["rank"][:1]}))
+    else:
+        file.unlink()
+        file.mkdir()
+    with pytest.raises(UsageError, match=file.name):
+        make_tournament(["random", "greedy"], 2, 20, folder=tmp_path)
+
+
+# In words ---------------------------------------------------------------------------------------
+
+
 def test_the_table_shows_what_the_results_say():
     results = make_tournament(["random", "greedy"], 3, 60)
     text = table(results)
@@ -478,6 +619,7 @@ def test_the_cross_table_shows_every_pair_both_ways_and_the_best_first():
     results = make_tournament(["random", "greedy", "mc:rollouts=1"], 3, 60)
     head, blank, names, rule, *rows = markdown(results).splitlines()
     assert head.startswith("basic, 3 players, 60 games a pair, seed 0: ")
+    assert "random at 0" in head
     assert "0.333" in head
     assert blank == ""
     best_first = sorted(results["agents"], key=lambda agent: agent["rating"], reverse=True)
@@ -502,6 +644,33 @@ def test_the_cross_table_shows_every_pair_both_ways_and_the_best_first():
                 assert cell == f"{pair['win_share_a']:.3f} [{low:.3f}, {high:.3f}]"
 
 
+def test_without_random_the_report_says_where_0_is():
+    results = make_tournament(["greedy", "mc:rollouts=1"], 2, 20)
+    for text in (table(results), markdown(results)):
+        assert "the mean of all at 0 (random did not take part)" in text
+
+
+def test_agents_that_no_games_connect_are_reported():
+    whole = play_tournament(
+        [agents.make(f"mc:rollouts={n}") for n in (1, 2, 3, 4)], Ruleset(), "basic", games=20
+    )
+    assert "connect" not in table(whole.to_json())
+    apart = [duel for duel in whole.duels if {duel.a, duel.b} in ({0, 3}, {1, 2})]
+    results = dataclasses.replace(whole, duels=apart).to_json()
+    for text in (table(results), markdown(results)):
+        assert (
+            "cannot be compared: mc:rollouts=1, mc:rollouts=4; mc:rollouts=2, mc:rollouts=3" in text
+        )
+    widths = [np.ptp(agent["rating_ci95"]) for agent in results["agents"]]
+    assert min(widths) > 1000
+
+
+def test_a_spec_does_not_break_the_cross_table():
+    results = make_tournament(["random", "greedy"], 2, 4)
+    results = json.loads(json.dumps(results).replace("greedy", "td:a|b"))
+    assert "`td:a\\|b`" in markdown(results)
+
+
 def test_json_is_written_whole_or_not_at_all(tmp_path):
     path = tmp_path / "results.json"
     write_json(path, {"a": [1, None]})
@@ -518,6 +687,16 @@ def test_json_is_written_whole_or_not_at_all(tmp_path):
 def test_an_interval_of_one_value_is_that_value():
     assert bootstrap(np.full(50, 0.25), 0) == [0.25, 0.25]
     assert bootstrap(np.array([0.5]), 0) == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("n_deals", [1, 10, 1000])
+def test_all_won_and_all_lost_are_not_certain(n_deals):
+    """The chance of the other end is that of 2.5 % of such luck."""
+    low, high = bootstrap(np.ones(n_deals), 0)
+    assert high == 1
+    assert low**n_deals == pytest.approx(0.025)
+    assert bootstrap(np.zeros(n_deals), 0) == [0, pytest.approx(1 - low)]
+    assert bootstrap(np.ones(n_deals), 0, are_shares=False) == [1, 1]
 
 
 def test_an_interval_repeats_with_its_seed_and_knows_no_order():

@@ -1,12 +1,17 @@
 """The command evaluate.py: what it writes, and what it says of wrong use."""
 
+import base64
+import html.parser
 import importlib.util
 import io
 import itertools
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import matplotlib.image
@@ -16,9 +21,10 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from agents.cli import run
+from agents.files import locked
 from agents.networks import make_network
 from agents.policy import save_policy
-from agents.tournament import markdown
+from agents.report import markdown
 from thatslife_env import PRESETS
 
 pytestmark = pytest.mark.speed  # plays too much for uncompiled code
@@ -30,6 +36,7 @@ SCRIPT = ROOT / "evaluate.py"
 DESCRIPTION = {"kind": "mlp", "hidden": [8], "activation": "relu"}
 AGENT_KEYS = {"spec", "games", "win_share", "ci95", "mean_score", "mean_rank", "ms_per_decision"}
 AGENT_KEYS |= {"rating", "rating_ci95"}
+PLOTS = {"results.png", "ratings.png", "heatmap.png"}
 
 
 def load_script():
@@ -76,9 +83,9 @@ def assert_picture(path: Path) -> None:
 
 
 def assert_complete(folder: Path, ruleset: str, players: int, games: int, specs: list[str]) -> dict:
-    """A folder has results of DESIGN's form for this setting, and a picture."""
-    names = sorted(path.name for path in folder.iterdir())
-    assert names == ["results.json", "results.md", "results.png"]
+    """A folder has results of DESIGN's form for this setting, and the pictures."""
+    names = {path.name for path in folder.iterdir() if not path.name.startswith("tournament")}
+    assert names == {"parts", "report.html", "results.json", "results.md", *PLOTS}
     results = json.loads((folder / "results.json").read_text())
     assert set(results) == {"ruleset", "players", "games", "seed", "agents", "pairs"}
     assert (results["ruleset"], results["players"]) == (ruleset, players)
@@ -89,8 +96,66 @@ def assert_complete(folder: Path, ruleset: str, players: int, games: int, specs:
         itertools.permutations(specs, 2)
     )
     assert (folder / "results.md").read_text() == markdown(results) + "\n"
-    assert_picture(folder / "results.png")
+    for name in PLOTS:
+        assert_picture(folder / name)
+    assert_stands_alone((folder / "report.html").read_text(), results)
     return results
+
+
+class Page(html.parser.HTMLParser):
+    """What a page asks for, and its tables."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.urls: list[str] = []
+        self.alts: list[str | None] = []
+        self.scopes: list[str | None] = []
+        self.cells: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        self.tags.append(tag)
+        self.urls += [given[key] for key in ("src", "srcset", "href", "data") if key in given]
+        if tag == "img":
+            self.alts.append(given.get("alt"))
+        if tag == "th":
+            self.scopes.append(given.get("scope"))
+        if tag in ("td", "th"):
+            self.cells.append("")
+
+    def handle_data(self, data):
+        if self.cells:
+            self.cells[-1] += data.strip()
+
+
+def assert_stands_alone(text: str, results: dict) -> None:
+    """It asks for nothing, has its pictures in it for light and dark, and names what it shows."""
+    page = Page(text)
+    assert "script" not in page.tags
+    assert page.urls
+    assert all(url.startswith("data:") for url in page.urls)
+    assert "url(" not in text
+    assert "@import" not in text
+    pictures = [url for url in page.urls if url.startswith("data:image/png;base64,")]
+    assert len(set(pictures)) == 4  # two, light and dark
+    for url in pictures:
+        assert base64.b64decode(url.partition(",")[2], validate=True).startswith(b"\x89PNG")
+    assert page.tags.count("table") == page.tags.count("caption") == 3
+    assert set(page.scopes) == {"col", "row"}
+    assert len(page.alts) == 2
+    assert all(page.alts)
+    assert "prefers-color-scheme: dark" in text
+    for agent in results["agents"]:
+        low, high = agent["rating_ci95"]
+        assert agent["spec"] in page.cells
+        assert f"{agent['rating']:.0f} [{low:.0f}, {high:.0f}]" in page.cells
+    for pair in results["pairs"]:
+        low, high = pair["ci95"]
+        assert f"{pair['win_share_a']:.3f} [{low:.3f}, {high:.3f}]" in page.cells
+    where = "random at 0" if "random" in [a["spec"] for a in results["agents"]] else "mean of all"
+    assert where in text
 
 
 # What it does -----------------------------------------------------------------------------------
@@ -128,7 +193,7 @@ def test_every_preset_and_number_of_players_at_once(evaluate, tmp_path):
     )
     assert (code, err) == (0, "")
     settings = list(itertools.product(PRESETS, range(2, 7)))
-    folders = {path.name for path in tmp_path.iterdir()}
+    folders = {path.name for path in tmp_path.iterdir() if path.is_dir()}
     assert folders == {f"{name}-{players}p" for name, players in settings}
     for name, players in settings:
         games = {2: 6, 3: 6}.get(players, 2 * players)  # 5, rounded up to whole deals
@@ -151,7 +216,7 @@ def test_several_settings_make_subfolders(evaluate, tmp_path, settings, folders)
         "--agents", "random", "greedy", "--games", 2, *settings, "--out", tmp_path
     )
     assert code == 0
-    assert sorted(path.name for path in tmp_path.iterdir()) == folders
+    assert sorted(path.name for path in tmp_path.iterdir()) == [*folders, "tournament.json"]
 
 
 def test_without_out_only_the_table_is_shown(evaluate, tmp_path, monkeypatch):
@@ -215,6 +280,163 @@ def test_policies_play(evaluate, tmp_path):
     code, _, err = evaluate("--agents", *specs, "--games", 20, "--players", 4, "--out", out)
     assert (code, err) == (0, "")
     assert_complete(out, "basic", 4, 24, specs)
+
+
+def test_specs_are_escaped_in_the_page_and_plots(evaluate, tmp_path):
+    """A path may hold what HTML, Markdown and Matplotlib take for theirs."""
+    folder = make_policy(tmp_path / "<b>&'$x^$|y" / "policy")
+    out = tmp_path / "out"
+    spec = f"policy:{folder}"
+    code, _, err = evaluate("--agents", spec, "random", "--games", 2, "--out", out)
+    assert (code, err) == (0, "")
+    assert_complete(out, "basic", 2, 2, [spec, "random"])
+    assert "b" not in Page((out / "report.html").read_text()).tags
+
+
+# Going on ---------------------------------------------------------------------------------------
+
+RUN = ("--agents", "random", "greedy", "mc:rollouts=2", "--players", "2,3", "--games", 300)
+
+
+def contents(out: Path) -> dict[str, bytes]:
+    """All files of a tournament but for the times in them."""
+    found = {}
+    for path in sorted(out.rglob("*")):
+        if path.suffix == ".json":
+            content = json.loads(path.read_text())
+            content.pop("thinking", None)
+            for agent in content.get("agents", ()):
+                if isinstance(agent, dict):
+                    del agent["ms_per_decision"]
+            found[str(path.relative_to(out))] = json.dumps(content).encode()
+        elif path.suffix == ".png":
+            found[str(path.relative_to(out))] = path.read_bytes()
+        elif path.suffix in (".md", ".html"):
+            text = path.read_text()
+            times = re.sub(r"(\| |<td>)\d+\.\d{3}( \||</td>)", "", text)
+            found[str(path.relative_to(out))] = times.encode()
+    return found
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("uninterrupted")
+    arguments = [sys.executable, SCRIPT, *map(str, RUN), "--out", out]
+    subprocess.run(arguments, check=True, capture_output=True)
+    return out
+
+
+def begin_and_stop(out: Path, n_parts: int, number: int) -> tuple[int, str]:
+    """The command in a process of its own, ended when it has written so many parts."""
+    command = [sys.executable, SCRIPT, *map(str, RUN), "--threads", "2", "--out", out]
+    command += ["--resume"] if (out / "tournament.json").exists() else []
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while len(list(out.glob("*/parts/*.json"))) < n_parts:
+        assert child.poll() is None, child.communicate()
+        time.sleep(0.01)
+    child.send_signal(number)
+    _, err = child.communicate()
+    return child.returncode, err
+
+
+def test_a_tournament_that_was_killed_goes_on(evaluate, tmp_path, uninterrupted):
+    """After kill -9 and Ctrl-C: nothing is played twice, and the end is that of one run."""
+    assert begin_and_stop(tmp_path, 2, signal.SIGKILL)[0] == -signal.SIGKILL
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*/parts/*.json")}
+    code, err = begin_and_stop(tmp_path, len(before) + 2, signal.SIGINT)
+    assert (code, err) == (1, "evaluate.py: interrupted\n")
+    between = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*/parts/*.json")}
+    assert before.items() < between.items()
+    assert len(between) < len(list(uninterrupted.glob("*/parts/*.json")))
+    assert not list(tmp_path.rglob("results.*"))
+    code, shown, err = evaluate("--out", tmp_path, "--resume")
+    assert (code, err) == (0, "")
+    after = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*/parts/*.json")}
+    assert between.items() < after.items()
+    assert contents(tmp_path) == contents(uninterrupted)
+    assert "basic, 3 players, 300 games a pair" in shown
+    assert not list(tmp_path.rglob(".*"))  # nothing half written is left
+
+
+def test_agents_may_be_added_to_a_tournament(evaluate, tmp_path):
+    """What the others have played stays; the results are those of all from the start."""
+    some = ("--players", 3, "--games", 60)
+    assert evaluate("--agents", "random", "greedy", *some, "--out", tmp_path / "a")[0] == 0
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.glob("a/parts/*")}
+    more = ("--agents", "random", "greedy", "mc:rollouts=1")
+    assert evaluate(*more, "--out", tmp_path / "a", "--resume")[0] == 0
+    after = {path: path.stat().st_mtime_ns for path in tmp_path.glob("a/parts/*")}
+    assert before.items() < after.items()
+    assert evaluate(*more, *some, "--out", tmp_path / "b")[0] == 0
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+@pytest.fixture
+def small(evaluate, tmp_path) -> Path:
+    out = tmp_path / "small"
+    assert evaluate("--agents", "random", "greedy", "--games", 4, "--out", out)[0] == 0
+    return out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--games", "6"], ["--games 4", "not 6"]),
+        (["--seed", "1"], ["--seed 0", "not 1"]),
+        (["--players", "3"], ["--players 2", "not 3"]),
+        (["--ruleset", "full"], ["--ruleset basic", "not full"]),
+        (["--agents", "greedy", "random"], ["--agents random greedy", "follow"]),
+        (["--agents", "random", "mc:rollouts=1"], ["--agents random greedy", "follow"]),
+        (["--agents", "random"], ["--agents random greedy", "follow"]),
+    ],
+)
+def test_a_tournament_of_other_settings_is_not_gone_on_with(evaluate, small, arguments, words):
+    before = contents(small)
+    ended = evaluate(*arguments, "--out", small, "--resume")
+    assert_refused(ended, "--resume", str(small), *words)
+    assert contents(small) == before
+
+
+def test_nothing_to_go_on_with(evaluate, small, tmp_path):
+    assert_refused(evaluate("--resume"), "--resume", "--out")
+    for out in (tmp_path, tmp_path / "none"):
+        assert_refused(evaluate("--out", out, "--resume"), "no tournament", str(out))
+    file = small / "tournament.json"
+    settings = json.loads(file.read_text())
+    for content in ("{", "[]", "{}", json.dumps(settings | {"games": "4"})):
+        file.write_text(content)
+        assert_refused(evaluate("--out", small, "--resume"), str(file))
+    file.write_text(json.dumps(settings | {"version": "0.0.1"}))
+    assert_refused(evaluate("--out", small, "--resume"), "version 0.0.1")
+
+
+def test_a_part_that_is_damaged(evaluate, small):
+    [part] = small.glob("parts/*.json")
+    part.write_bytes(part.read_bytes()[:-5])
+    assert_refused(evaluate("--out", small, "--resume"), str(part))
+
+
+def test_a_tournament_that_was_stopped_is_not_lost_by_mistake(evaluate, small):
+    (small / "results.json").unlink()
+    ended = evaluate("--agents", "random", "greedy", "--games", 4, "--out", small)
+    assert_refused(ended, str(small), "--resume")
+    assert list(small.glob("parts/*.json"))
+    assert evaluate("--out", small, "--resume")[0] == 0
+    assert_complete(small, "basic", 2, 4, ["random", "greedy"])
+
+
+def test_a_new_tournament_takes_nothing_of_the_old(evaluate, small):
+    """Nor does it touch what is not its own."""
+    (small / "parts" / "notes.json").write_text("mine")
+    assert evaluate("--agents", "greedy", "random", "--games", 4, "--out", small)[0] == 0
+    assert_complete(small, "basic", 2, 4, ["greedy", "random"])
+    assert (small / "parts" / "notes.json").read_text() == "mine"
+
+
+def test_two_processes_do_not_play_in_one_folder(evaluate, small):
+    with locked(small) as is_ours:
+        assert is_ours
+        assert_refused(evaluate("--out", small, "--resume"), str(small), "another process")
 
 
 # What it refuses --------------------------------------------------------------------------------
@@ -360,7 +582,8 @@ def test_a_person_who_goes_away(evaluate):
 def test_help_names_what_there_is(evaluate):
     code, out, err = evaluate("--help")
     assert (code, err) == (0, "")
-    for option in ("--agents", "--ruleset", "--players", "--games", "--seed", "--out"):
+    options = ("--agents", "--ruleset", "--players", "--games", "--seed", "--out", "--resume")
+    for option in options:
         assert option in out
     for preset in PRESETS:
         assert preset in out
