@@ -3,14 +3,20 @@
 python evaluate.py --agents greedy random mc:rollouts=30 --ruleset basic,full --players 2,4
 """
 
+import argparse
 import itertools
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import agents
+from agents.arena import Results, play_games
+from agents.base import Agent
 from agents.cli import (
     Parser,
     UsageError,
+    add_engine,
+    check_engine,
     listed,
     output_folder,
     player_counts,
@@ -39,6 +45,7 @@ def main() -> None:
     parser.add_argument("--seed", type=whole_number(0, 2**64 - 1), default=0, help="of the deals")
     parser.add_argument("--threads", type=whole_number(1, 256), default=os.cpu_count() or 1)
     parser.add_argument("--out", type=Path, help=f"folder for {RESULTS}, {TABLE} and {PLOT}")
+    add_engine(parser)
     arguments = parser.parse_args()
 
     if len(arguments.agents) < 2:
@@ -49,11 +56,28 @@ def main() -> None:
         if spec.strip() == "human":
             raise UsageError("--agents: a person, 'human', cannot be asked thousands of times")
     require("rich", "matplotlib", extra="train")
+    check_engine(arguments)
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # batches run in threads, each computes alone
     players = [agents.make(spec) for spec in arguments.agents]
     settings = list(itertools.product(names, counts))
     folders = [_folder(arguments.out, *setting, len(settings)) for setting in settings]
+    if arguments.engine == "ray":
+        from agents.cluster import ClusterGames, cluster
 
+        with cluster(arguments.ray_address, arguments.threads):
+            compare(arguments, players, settings, folders, ClusterGames(players))
+    else:
+        compare(arguments, players, settings, folders, play_games)
+
+
+def compare(
+    arguments: argparse.Namespace,
+    players: list[Agent],
+    settings: list[tuple[str, int]],
+    folders: list[Path | None],
+    play: Callable[..., Results],
+) -> None:
+    """Play a tournament in each setting and report it."""
     for (name, count), folder in zip(settings, folders, strict=True):
         total = games_of(len(players), count, arguments.games)
         with progress_bar(f"{name}, {count} players", total) as progress:
@@ -65,6 +89,7 @@ def main() -> None:
                 seed=arguments.seed,
                 threads=arguments.threads,
                 progress=progress,
+                play=play,
             )
         results = tournament.to_json()
         if folder is not None:

@@ -113,14 +113,20 @@ def play_games(
                 raise
     else:
         played = [play(part) for part in parts]
+    return join(played)
+
+
+def join(parts: Sequence[Results]) -> Results:
+    """The results of games that were played in several parts, in their order."""
+    recorded = [part.actions for part in parts if part.actions is not None]
     return Results(
-        points=np.concatenate([batch.points for batch in played]),
-        win_shares=np.concatenate([batch.win_shares for batch in played]),
-        ranks=np.concatenate([batch.ranks for batch in played]),
-        decisions=np.concatenate([batch.decisions for batch in played]),
-        actions=[game for batch in played for game in batch.actions or ()] if record else None,
-        thinking=np.sum([batch.thinking for batch in played], axis=0),
-        decided=np.sum([batch.decided for batch in played], axis=0),
+        points=np.concatenate([part.points for part in parts]),
+        win_shares=np.concatenate([part.win_shares for part in parts]),
+        ranks=np.concatenate([part.ranks for part in parts]),
+        decisions=np.concatenate([part.decisions for part in parts]),
+        actions=[game for games in recorded for game in games] if recorded else None,
+        thinking=np.sum([part.thinking for part in parts], axis=0),
+        decided=np.sum([part.decided for part in parts], axis=0),
     )
 
 

@@ -6,7 +6,7 @@ each seat that A can take, then, with more than two players, once for each that 
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -135,6 +135,7 @@ def play_tournament(
     seed: int = 0,
     threads: int = 1,
     progress: Callable[[int], None] = lambda n_games: None,
+    play: Callable[..., Results] = play_games,
 ) -> Tournament:
     """Play every pair of agents.
 
@@ -146,25 +147,23 @@ def play_tournament(
         seed: deal i is `draw64(seed, i)`.
         threads: see `play_games`.
         progress: see `play_games`.
+        play: plays the games, with the arguments and results of `play_games`.
     """
     players = ruleset.players
     n_deals = -(-games // games_per_deal(players))
     seeds = stream_seeds(seed, n_deals)
-    for agent in agents:  # compile and load before the clocks run
-        opening = Position.deal(ruleset, 0).roll(1)
-        agent.act_batch(opening.state, np.zeros(1, np.uint64))
+    warm_up(agents, ruleset)
     duels = []
     thinking, decided = np.zeros(len(agents)), np.zeros(len(agents), np.int64)
+    how: dict[str, Any] = {"threads": threads, "progress": progress, "play": play}
     for a, b in itertools.combinations(range(len(agents)), 2):
-        duel, results = play_duel(agents, a, b, ruleset, seeds, threads=threads, progress=progress)
+        duel, results = play_duel(agents, a, b, ruleset, seeds, **how)
         thinking += results.thinking
         decided += results.decided
         if players == 2:  # the other seat of the same games
             reverse = _duel(b, a, results, _lineups(a, b, players, n_deals), n_deals)
         else:
-            reverse, results = play_duel(
-                agents, b, a, ruleset, seeds, threads=threads, progress=progress
-            )
+            reverse, results = play_duel(agents, b, a, ruleset, seeds, **how)
             thinking += results.thinking
             decided += results.decided
         duels += [duel, reverse]
@@ -172,6 +171,13 @@ def play_tournament(
     specs = [agent.name for agent in agents]
     games = n_deals * games_per_deal(players)
     return Tournament(specs, ruleset_name, players, games, seed, duels, per_decision)
+
+
+def warm_up(agents: Iterable[Agent], ruleset: Ruleset) -> None:
+    """Have agents decide once: compile and load before the clocks run."""
+    opening = Position.deal(ruleset, 0).roll(1)
+    for agent in agents:
+        agent.act_batch(opening.state, np.zeros(1, np.uint64))
 
 
 def play_duel(
@@ -183,6 +189,7 @@ def play_duel(
     *,
     threads: int = 1,
     progress: Callable[[int], None] = lambda n_games: None,
+    play: Callable[..., Results] = play_games,
 ) -> tuple[Duel, Results]:
     """Play one seat of `a` against `b` on the others, every deal from every seat.
 
@@ -194,13 +201,14 @@ def play_duel(
         seeds: uint64[D], the deals.
         threads: see `play_games`.
         progress: see `play_games`.
+        play: see `play_tournament`.
 
     Returns:
         The duel, and the results of its games: seat 0 of `a`, seat 1, ..., deal by deal.
     """
     lineups = _lineups(a, b, ruleset.players, len(seeds))
     games = np.repeat(seeds, ruleset.players)
-    results = play_games(agents, ruleset, games, lineups, threads=threads, progress=progress)
+    results = play(agents, ruleset, games, lineups, threads=threads, progress=progress)
     return _duel(a, b, results, lineups, len(seeds)), results
 
 

@@ -1,0 +1,145 @@
+"""A Ray cluster: joining one or starting one, and games between agents spread over it.
+
+Needs the extra `ray`. Which process plays a game changes no result: a game is fixed by its ruleset,
+its deal seed and who sits where. Agents travel to the workers as they are, so a worker needs this
+package but no run folders.
+"""
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # read when a cluster starts
+os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # the coming default, unasked for
+
+import numpy as np
+import numpy.typing as npt
+import ray
+from ray.exceptions import RayError, RayTaskError
+
+from agents.arena import BATCH, Results, join, play_games
+from agents.base import Agent
+from agents.cli import FailedError, UsageError
+from agents.tournament import warm_up
+from thatslife_env import Ruleset
+
+OBJECT_STORE = 512 * 2**20  # bytes of shared memory for a cluster of our own
+TASKS_PER_CPU = 4  # of the games of a pair: so that none waits long for the slowest
+
+
+@contextmanager
+def cluster(address: str | None, n_workers: int) -> Iterator[None]:
+    """Join a Ray cluster, or start one on this machine that lasts as long as the block.
+
+    Args:
+        address: of the cluster; None takes that of RAY_ADDRESS, without which one is started.
+        n_workers: how many processes are to work at a time.
+
+    Raises:
+        UsageError: no cluster answers at the address, or it is of another version.
+        FailedError: the cluster broke down.
+    """
+    address = address or os.environ.get("RAY_ADDRESS") or None
+    own: dict[str, Any] = {
+        "address": "local",
+        "num_cpus": n_workers,
+        "num_gpus": 0,
+        "include_dashboard": False,
+        "object_store_memory": OBJECT_STORE,
+    }
+    joined = {"address": address}
+    is_main = threading.current_thread() is threading.main_thread()
+    on_sigterm = signal.getsignal(signal.SIGTERM)
+    try:
+        ray.init(**(joined if address else own), log_to_driver=False, logging_level="ERROR")
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        if not address:
+            raise
+        raise UsageError(f"--ray-address: {address}: no cluster to join: {error}") from None
+    if is_main:
+        signal.signal(signal.SIGTERM, on_sigterm)  # Ray has put its own in its place
+    try:
+        yield
+    except RayError as error:
+        raise FailedError(f"the Ray cluster failed: {error}") from error
+    finally:
+        ray.shutdown()
+
+
+def n_cpus() -> int:
+    """CPUs of the cluster that was joined."""
+    return int(ray.cluster_resources().get("CPU", 0))
+
+
+class ClusterGames:
+    """Plays games as `play_games` does, on the cluster that was joined.
+
+    Args:
+        agents: those that will play; they are sent once.
+
+    Raises:
+        UsageError: one cannot be sent to another process.
+    """
+
+    def __init__(self, agents: Sequence[Agent]) -> None:
+        for agent in agents:
+            try:
+                ray.cloudpickle.dumps(agent)
+            except TypeError as error:
+                raise UsageError(
+                    f"{agent.name} cannot play on a Ray cluster, it does not travel: {error}"
+                ) from None
+        self._agents = agents
+        self._sent = ray.put(list(agents))
+        self._play = ray.remote(_play)
+
+    def __call__(
+        self,
+        agents: Sequence[Agent],
+        ruleset: Ruleset,
+        seeds: npt.NDArray[np.uint64],
+        lineups: npt.NDArray[np.integer[Any]],
+        *,
+        threads: int = 1,
+        progress: Callable[[int], None] = lambda n_games: None,
+    ) -> Results:
+        """Play G games to their ends; see `play_games`.
+
+        Args:
+            agents: those that were sent.
+            ruleset: see `play_games`.
+            seeds: see `play_games`.
+            lineups: see `play_games`.
+            threads: not used: each process plays on one CPU.
+            progress: see `play_games`.
+        """
+        if agents is not self._agents:
+            raise ValueError("other agents than those that were sent")
+        size = min(BATCH, -(-len(seeds) // (TASKS_PER_CPU * max(1, n_cpus()))))
+        parts = [slice(begin, begin + size) for begin in range(0, len(seeds), size)]
+        tasks = {
+            self._play.remote(self._sent, ruleset, seeds[part], lineups[part]): len(seeds[part])
+            for part in parts
+        }
+        waiting = list(tasks)
+        while waiting:
+            done, waiting = ray.wait(waiting)
+            progress(sum(tasks[task] for task in done))
+        try:
+            return join(ray.get(list(tasks)))
+        except RayTaskError as error:
+            raise error.cause from None  # what an agent raised, as if it had been here
+
+
+def _play(
+    agents: Sequence[Agent],
+    ruleset: Ruleset,
+    seeds: npt.NDArray[np.uint64],
+    lineups: npt.NDArray[np.integer[Any]],
+) -> Results:
+    """Some of the games, in a worker."""
+    warm_up([agents[which] for which in np.unique(lineups)], ruleset)
+    return play_games(agents, ruleset, seeds, lineups)
