@@ -51,7 +51,7 @@ def main() -> None:
     with locked(folder) as is_ours:
         if not is_ours:
             raise UsageError(f"{folder}: another process is training there")
-        train(folder, bool(arguments.resume), arguments.ray_address)
+        train(folder, bool(arguments.resume), arguments.engine, arguments.ray_address)
 
 
 def free_folder(name: str) -> Path:
@@ -60,16 +60,14 @@ def free_folder(name: str) -> Path:
     return next(folder for folder in (Path("runs") / name for name in names) if not folder.exists())
 
 
-def start(folder: Path, config_file: Path, changes: list[str], engine: str | None) -> None:
+def start(folder: Path, config_file: Path, changes: list[str], engine: str | None = None) -> None:
     """Check the config and make the run's folder with the config in full."""
     from agents.config import load_config, to_yaml
 
     config = load_config(config_file, changes)
-    if (config.algorithm == "rllib") != (engine == "ray"):
-        raise UsageError(
-            f"{config_file}: algorithm {config.algorithm} with --engine {engine or 'left out'}: "
-            "rllib and --engine ray go together"
-        )
+    if config.algorithm == "rllib" and engine != "ray":
+        raise UsageError(f"{config_file}: algorithm rllib needs --engine ray")
+    check_fit(config_file, config, engine)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(not path.name.startswith(".") for path in folder.iterdir()):
@@ -79,7 +77,17 @@ def start(folder: Path, config_file: Path, changes: list[str], engine: str | Non
         raise UsageError(f"{folder}: {error.strerror}") from None
 
 
-def train(folder: Path, resume: bool, ray_address: str | None) -> None:
+def check_fit(config_file: Path, config: "Config", engine: str | None) -> None:
+    """Refuse an engine on which the algorithm does not run."""
+    if engine == "ray" and config.algorithm != "rllib":
+        raise UsageError(
+            f"{config_file}: --engine ray trains algorithm rllib, not {config.algorithm}"
+        )
+
+
+def train(
+    folder: Path, resume: bool, engine: str | None = None, ray_address: str | None = None
+) -> None:
     """Train in a run's folder until its steps are done, or a signal asks to stop."""
     import torch
 
@@ -87,6 +95,7 @@ def train(folder: Path, resume: bool, ray_address: str | None) -> None:
     from agents.runs import curve_table, read_metrics
 
     config = load_config(folder / "config.yaml")
+    check_fit(folder / "config.yaml", config, engine)
     torch.set_num_threads(config.threads)
     begin = time.monotonic()
     training = make_training(folder, config, resume, ray_address)

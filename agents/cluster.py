@@ -7,12 +7,14 @@ package but no run folders.
 
 import os
 import signal
+import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # read when a cluster starts
+os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")  # a busy machine takes its time
 os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # the coming default, unasked for
 
 import numpy as np
@@ -27,6 +29,7 @@ from agents.tournament import warm_up
 from thatslife_env import Ruleset
 
 OBJECT_STORE = 512 * 2**20  # bytes of shared memory for a cluster of our own
+ANSWER = 10  # seconds in which a cluster must answer
 TASKS_PER_CPU = 4  # of the games of a pair: so that none waits long for the slowest
 
 
@@ -54,8 +57,9 @@ def cluster(address: str | None, n_workers: int) -> Iterator[None]:
     is_main = threading.current_thread() is threading.main_thread()
     on_sigterm = signal.getsignal(signal.SIGTERM)
     try:
+        _call(address)
         ray.init(**(joined if address else own), log_to_driver=False, logging_level="ERROR")
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         if not address:
             raise
         raise UsageError(f"--ray-address: {address}: no cluster to join: {error}") from None
@@ -67,6 +71,17 @@ def cluster(address: str | None, n_workers: int) -> Iterator[None]:
         raise FailedError(f"the Ray cluster failed: {error}") from error
     finally:
         ray.shutdown()
+
+
+def _call(address: str | None) -> None:
+    """See whether anybody is at HOST:PORT: Ray itself tries for minutes.
+
+    Raises:
+        OSError: nobody is.
+    """
+    host, _, port = (address or "").rpartition(":")
+    if host and port.isdecimal() and "/" not in host:
+        socket.create_connection((host.strip("[]"), int(port)), ANSWER).close()
 
 
 def n_cpus() -> int:

