@@ -293,7 +293,6 @@ def _restore(algorithm: Algorithm, checkpoint: Path) -> None:
 def _metrics(result: dict[str, Any]) -> Iterator[tuple[str, float]]:
     """Those of RLlib's numbers that tell how an update went, by our names."""
     played = result["env_runners"]
-    print(result)
     yield f"games/{ILLEGAL}", played.get(ILLEGAL, 0)
     if "episode_len_mean" in played:
         yield "games/decisions", played["episode_len_mean"]
