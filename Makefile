@@ -7,7 +7,7 @@ READY := $(VENV)/ready
 MODULES := node_modules/.package-lock.json
 PORT ?= 8000
 
-.PHONY: help setup test test-adapters test-slow test-js test-web check demo bench web web-ready web-models screenshots pictures clean
+.PHONY: help setup test test-adapters test-ray test-slow test-js test-web check demo bench web web-ready web-models screenshots pictures clean
 
 help:
 	@echo "make demo       set up from nothing, train, evaluate, export; shows what it did"
@@ -18,6 +18,7 @@ help:
 	@echo "make web-models  the built-in players, exported for the page; make web does it too"
 	@echo "make test-js    the rules of the page, in JavaScript, against those in Python"
 	@echo "make test-web   the page in headless Chromium"
+	@echo "make test-ray   training and tournaments on a Ray cluster of this machine, in .venv-ray"
 	@echo "make screenshots  the pictures of the page in docs/images"
 	@echo "make pictures   the picture and the film of a game in docs/images"
 	@echo "make bench      how fast everything is, against plain C and others (needs gcc)"
@@ -72,6 +73,16 @@ test-js: setup
 test-web: setup web-ready
 	$(RUN) -m pytest tests/test_browser.py
 
+# Ray pins what the rest need not, so it has a place of its own.
+RAY_VENV := .venv-ray
+$(RAY_VENV)/ready: pyproject.toml constraints.txt
+	test -x $(RAY_VENV)/bin/python || $(PYTHON) -m venv $(RAY_VENV)
+	$(RAY_VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[ray]' pytest psutil
+	touch $@
+
+test-ray: $(RAY_VENV)/ready
+	$(RAY_VENV)/bin/python -m pytest tests/cluster
+
 $(MODULES): package.json package-lock.json
 	node -e 'if (parseInt(process.versions.node) < 20) { console.error("Node.js 20 or newer is needed"); process.exit(1); }'
 	npm ci --ignore-scripts --no-audit --no-fund
@@ -112,4 +123,4 @@ bench: setup
 	$(RUN) benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) $(ADAPTERS) $(NEWEST) node_modules web/vendor build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(ADAPTERS) $(NEWEST) $(RAY_VENV) node_modules web/vendor build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -8,7 +8,7 @@ import argparse
 import itertools
 import json
 import os
-from contextlib import nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ import agents
 from agents.cli import (
     Parser,
     UsageError,
+    add_engine,
+    check_engine,
     listed,
     output_folder,
     player_counts,
@@ -28,7 +30,7 @@ from agents.extras import require
 from agents.files import locked, write_json, write_text
 from agents.plots import write_png
 from agents.report import PLOTS, markdown, page, table
-from agents.tournament import games_of, play_tournament, remove_parts
+from agents.tournament import PartsPlayer, games_of, play_parts, play_tournament, remove_parts
 from thatslife_env import PRESETS, Ruleset, __version__
 
 SETTINGS, PARTS = "tournament.json", "parts"  # what it takes to resume
@@ -52,6 +54,7 @@ def main() -> None:
         action="store_true",
         help="go on with the tournament in --out; it knows its settings, --agents may add some",
     )
+    add_engine(parser)
     arguments = parser.parse_args()
 
     if arguments.resume:
@@ -67,6 +70,7 @@ def main() -> None:
         if spec.strip() == "human":
             raise UsageError("--agents: a person, 'human', cannot be asked thousands of times")
     require("rich", "matplotlib", "scipy", extra="train")
+    check_engine(arguments)
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # batches run in threads, each computes alone
     players = [agents.make(spec) for spec in arguments.agents]
     settings = list(itertools.product(names, counts))
@@ -76,11 +80,17 @@ def main() -> None:
         output_folder("--out", folder, (*FILES, SETTINGS))
         output_folder("--out", folder / PARTS, ())
 
-    with nullcontext(True) if out is None else locked(out) as is_ours:
-        if not is_ours:
-            raise UsageError(f"--out: {out}: another process is playing there")
+    with ExitStack() as stack:
         if out is not None:
+            if not stack.enter_context(locked(out)):
+                raise UsageError(f"--out: {out}: another process is playing there")
             begin(arguments, folders)
+        play: PartsPlayer = play_parts
+        if arguments.engine == "ray":
+            from agents.cluster import ClusterPlayer, cluster
+
+            stack.enter_context(cluster(arguments.ray_address, arguments.threads))
+            play = ClusterPlayer(players)
         for (name, count), folder in itertools.zip_longest(settings, folders):
             total = games_of(len(players), count, arguments.games)
             with progress_bar(f"{name}, {count} players", total) as progress:
@@ -92,6 +102,7 @@ def main() -> None:
                     seed=arguments.seed,
                     threads=arguments.threads,
                     progress=progress,
+                    play=play,
                     folder=None if folder is None else folder / PARTS,
                 )
             results = tournament.to_json()

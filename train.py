@@ -1,6 +1,7 @@
-"""Train an agent: masked PPO, or TD(lambda) on the values of afterstates.
+"""Train an agent: masked PPO, here or on a Ray cluster, or TD(lambda) on values of afterstates.
 
 python train.py --config configs/ppo_2p.yaml [--set section.key=value ...] [--run runs/NAME]
+python train.py --config configs/rllib_universal.yaml --engine ray
 python train.py --resume runs/NAME
 """
 
@@ -14,12 +15,13 @@ from typing import TYPE_CHECKING
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported; `threads` sets its own
 
-from agents.cli import Parser, UsageError, progress_bar, run
+from agents.cli import Parser, UsageError, add_engine, check_engine, progress_bar, run
 from agents.extras import require
 from agents.files import locked, write_json, write_text
 
 if TYPE_CHECKING:
     from agents.config import Config
+    from agents.rllib_training import RllibTraining
     from agents.td import TdTraining
     from agents.training import PpoTraining
 
@@ -33,21 +35,23 @@ def main() -> None:
     )
     parser.add_argument("--run", type=Path, help="folder of the run; runs/NAME of the config")
     parser.add_argument("--resume", type=Path, metavar="RUN", help="go on with a run")
+    add_engine(parser)
     arguments = parser.parse_args()
     if (arguments.config is None) == (arguments.resume is None):
         raise UsageError("give either --config or --resume")
     if arguments.resume and (arguments.set or arguments.run):
         raise UsageError("--resume goes on with the run's own config: no --set, no --run")
     require("torch", "safetensors", "pydantic", "yaml", "tensorboard", "scipy", extra="train")
+    check_engine(arguments)
     folder = arguments.resume or arguments.run or free_folder(arguments.config.stem)
     if not arguments.resume:
-        start(folder, arguments.config, arguments.set)
+        start(folder, arguments.config, arguments.set, arguments.engine)
     elif not (folder / "config.yaml").is_file():
         raise UsageError(f"{folder}: no run to go on with: it has no config.yaml")
     with locked(folder) as is_ours:
         if not is_ours:
             raise UsageError(f"{folder}: another process is training there")
-        train(folder, resume=bool(arguments.resume))
+        train(folder, bool(arguments.resume), arguments.engine, arguments.ray_address)
 
 
 def free_folder(name: str) -> Path:
@@ -56,11 +60,14 @@ def free_folder(name: str) -> Path:
     return next(folder for folder in (Path("runs") / name for name in names) if not folder.exists())
 
 
-def start(folder: Path, config_file: Path, changes: list[str]) -> None:
+def start(folder: Path, config_file: Path, changes: list[str], engine: str | None = None) -> None:
     """Check the config and make the run's folder with the config in full."""
     from agents.config import load_config, to_yaml
 
     config = load_config(config_file, changes)
+    if config.algorithm == "rllib" and engine != "ray":
+        raise UsageError(f"{config_file}: algorithm rllib needs --engine ray")
+    check_fit(config_file, config, engine)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(not path.name.startswith(".") for path in folder.iterdir()):
@@ -70,7 +77,17 @@ def start(folder: Path, config_file: Path, changes: list[str]) -> None:
         raise UsageError(f"{folder}: {error.strerror}") from None
 
 
-def train(folder: Path, resume: bool) -> None:
+def check_fit(config_file: Path, config: "Config", engine: str | None) -> None:
+    """Refuse an engine on which the algorithm does not run."""
+    if engine == "ray" and config.algorithm != "rllib":
+        raise UsageError(
+            f"{config_file}: --engine ray trains algorithm rllib, not {config.algorithm}"
+        )
+
+
+def train(
+    folder: Path, resume: bool, engine: str | None = None, ray_address: str | None = None
+) -> None:
     """Train in a run's folder until its steps are done, or a signal asks to stop."""
     import torch
 
@@ -78,9 +95,10 @@ def train(folder: Path, resume: bool) -> None:
     from agents.runs import curve_table, read_metrics
 
     config = load_config(folder / "config.yaml")
+    check_fit(folder / "config.yaml", config, engine)
     torch.set_num_threads(config.threads)
     begin = time.monotonic()
-    training = make_training(folder, config, resume)
+    training = make_training(folder, config, resume, ray_address)
 
     def ask_to_stop(number: int, frame: FrameType | None) -> None:
         training.stop()
@@ -106,8 +124,15 @@ def train(folder: Path, resume: bool) -> None:
     print(f"learning curve in {folder / 'curve.png'}, TensorBoard in {folder / 'tensorboard'}")
 
 
-def make_training(folder: Path, config: "Config", resume: bool) -> "PpoTraining | TdTraining":
+def make_training(
+    folder: Path, config: "Config", resume: bool, ray_address: str | None
+) -> "PpoTraining | TdTraining | RllibTraining":
     """The run of the algorithm that the config names."""
+    if config.algorithm == "rllib":
+        require("ray", extra="ray")
+        from agents.rllib_training import RllibTraining
+
+        return RllibTraining(folder, config, resume, ray_address)
     if config.algorithm == "td":
         from agents.td import TdTraining
 

@@ -67,6 +67,29 @@ def run(main: Callable[[], None], program: str) -> NoReturn:
     sys.exit(0)
 
 
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say where a command computes: `--engine` and `--ray-address`."""
+    parser.add_argument("--engine", choices=["ray"], help="ray: on a Ray cluster; left out: here")
+    parser.add_argument(
+        "--ray-address",
+        metavar="HOST:PORT",
+        help="a running cluster; left out: RAY_ADDRESS, else one is started on this machine",
+    )
+
+
+def check_engine(arguments: argparse.Namespace) -> None:
+    """Refuse engines that are not there.
+
+    Raises:
+        UsageError: `--ray-address` without `--engine ray`.
+        MissingExtraError: Ray is not installed.
+    """
+    if arguments.engine == "ray":
+        require("ray", extra="ray")
+    elif arguments.ray_address:
+        raise UsageError("--ray-address: goes with --engine ray")
+
+
 def read_position(path: Path, place: str = "") -> Position:
     """The position in a JSON file.
 

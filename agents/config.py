@@ -236,6 +236,23 @@ class PpoSection(Section):
     vf_coef: float = Field(0.5, ge=0, description="weight of the value loss")
     max_grad_norm: float = Field(0.5, gt=0, description="gradients are clipped to this norm")
 
+    def check_batches(self) -> None:
+        """Refuse batches that do not fit.
+
+        Raises:
+            ValueError: the message names what does not.
+        """
+        if self.batch_size > self.n_envs * self.n_steps:
+            raise ValueError(
+                "ppo.batch_size: must be at most n_envs x n_steps = "
+                f"{self.n_envs * self.n_steps}, not {self.batch_size}"
+            )
+        if self.n_envs * self.n_steps % self.batch_size == 1:
+            raise ValueError(
+                "ppo.batch_size: n_envs x n_steps must not leave a batch of one decision, whose "
+                f"advantage cannot be normalised; not {self.batch_size}"
+            )
+
 
 class ValueNetworkSection(Section):
     """What learns the values of afterstates: fully connected layers with relu between."""
@@ -282,6 +299,15 @@ class EvaluationSection(Section):
         return self
 
 
+StartFrom = Annotated[
+    str | None,
+    Field(
+        description="begin with the weights of something learned before, by a network like this "
+        "one: a run, its folder `policy` or `value`, or `builtin/NAME`"
+    ),
+]
+
+
 class CommonConfig(Section):
     """What the runs of all algorithms have."""
 
@@ -293,12 +319,8 @@ class CommonConfig(Section):
         4_000_000,
         ge=1,
         le=10**12,
-        description="decisions of the learner (ppo), turns of all seats (td)",
-    )
-    start_from: str | None = Field(
-        None,
-        description="begin with the weights of something learned before, by a network like this "
-        "one: a run, its folder `policy` or `value`, or `builtin/NAME`",
+        description="decisions of the learner (ppo) or of all seats (rllib), turns of all "
+        "seats (td)",
     )
     game: GameSection = GameSection()
     evaluation: EvaluationSection = EvaluationSection()
@@ -311,6 +333,7 @@ class PpoConfig(CommonConfig):
     steps_meaning: ClassVar[str] = "decisions of the learner"
 
     algorithm: Literal["ppo"] = Field("ppo", description="MaskablePPO")
+    start_from: StartFrom = None
     reward: RewardSection = RewardSection()
     opponents: dict[str, Annotated[float, Field(ge=0, le=10**6)]] = Field(
         {SELF: 1.0},
@@ -327,18 +350,42 @@ class PpoConfig(CommonConfig):
         for spec in self.opponents:
             if spec not in (SELF, SNAPSHOTS):
                 _check_spec(spec, "opponents")
-        if self.ppo.batch_size > self.ppo.n_envs * self.ppo.n_steps:
-            raise ValueError(
-                "ppo.batch_size: must be at most n_envs x n_steps = "
-                f"{self.ppo.n_envs * self.ppo.n_steps}, not {self.ppo.batch_size}"
-            )
-        if self.ppo.n_envs * self.ppo.n_steps % self.ppo.batch_size == 1:
-            raise ValueError(
-                "ppo.batch_size: n_envs x n_steps must not leave a batch of one decision, whose "
-                f"advantage cannot be normalised; not {self.ppo.batch_size}"
-            )
+        self.ppo.check_batches()
         if self.start_from is not None:
             _check_start(f"policy:{self.start_from}", self.network.model_dump())
+        return self
+
+
+class RaySection(Section):
+    """How the games are spread over a Ray cluster."""
+
+    workers: int = Field(2, ge=1, le=10_000, description="processes that play, each on a CPU")
+
+
+class RllibConfig(CommonConfig):
+    """A run of RLlib's PPO on a Ray cluster."""
+
+    steps_meaning: ClassVar[str] = "decisions of all seats"
+
+    algorithm: Literal["rllib"] = Field("rllib", description="RLlib's PPO by self-play, masked")
+    reward: RewardSection = RewardSection()
+    network: NetworkSection = NetworkSection()
+    ppo: PpoSection = PpoSection()
+    ray: RaySection = RaySection()
+
+    @model_validator(mode="after")
+    def _check(self) -> "RllibConfig":
+        self.ppo.check_batches()
+        if self.ppo.n_envs % self.ray.workers:
+            raise ValueError(
+                f"ppo.n_envs: must be a multiple of ray.workers = {self.ray.workers}, "
+                f"not {self.ppo.n_envs}"
+            )
+        if self.reward.shaping and self.ppo.gamma != 1:
+            raise ValueError(
+                "reward.shaping: is that of the AEC environment, which is undiscounted: "
+                f"ppo.gamma must be 1, not {self.ppo.gamma}"
+            )
         return self
 
 
@@ -348,6 +395,7 @@ class TdConfig(CommonConfig):
     steps_meaning: ClassVar[str] = "turns of all seats"
 
     algorithm: Literal["td"] = Field("td", description="TD(lambda) on the values of afterstates")
+    start_from: StartFrom = None
     network: ValueNetworkSection = ValueNetworkSection()
     td: TdSection = TdSection()
 
@@ -368,11 +416,15 @@ class TdConfig(CommonConfig):
 class _AnyConfig(BaseModel):
     """A config of which only the algorithm counts."""
 
-    algorithm: Literal["ppo", "td"]
+    algorithm: Literal["ppo", "td", "rllib"]
 
 
-Config = PpoConfig | TdConfig
-ALGORITHMS: dict[str, type[PpoConfig] | type[TdConfig]] = {"ppo": PpoConfig, "td": TdConfig}
+Config = PpoConfig | TdConfig | RllibConfig
+ALGORITHMS: dict[str, type[PpoConfig] | type[TdConfig] | type[RllibConfig]] = {
+    "ppo": PpoConfig,
+    "td": TdConfig,
+    "rllib": RllibConfig,
+}
 
 
 class _Loader(yaml.SafeLoader):

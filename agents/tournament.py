@@ -11,7 +11,7 @@ import itertools
 import json
 import math
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -243,72 +243,7 @@ def tasks_of(n_agents: int, players: int, games: int) -> list[Task]:
     return [Task(a, b, *span) for a, b in pairs for span in itertools.pairwise(ends)]
 
 
-def play_tournament(
-    agents: Sequence[Agent],
-    ruleset: Ruleset,
-    ruleset_name: str,
-    *,
-    games: int,
-    seed: int = 0,
-    threads: int = 1,
-    progress: Callable[[int], None] = lambda n_games: None,
-    folder: Path | None = None,
-) -> Tournament:
-    """Play every pair of agents.
-
-    Args:
-        agents: at least two; the same spec may stand twice.
-        ruleset: what is played.
-        ruleset_name: how the results call it.
-        games: games for each pair, rounded up to whole deals.
-        seed: deal i is `draw64(seed, i)`.
-        threads: how many parts are played at a time; it changes no result.
-        progress: called with the number of games that have ended since the last call.
-        folder: where parts are kept; those that lie there are not played again. Whoever names it
-            sees to it that they are of this tournament.
-
-    Raises:
-        UsageError: a file in the folder cannot be read, or is no such part; the message names it.
-    """
-    players = ruleset.players
-    per_deal = games_per_deal(players)
-    n_deals = -(-games // per_deal)
-    seeds = stream_seeds(seed, n_deals)
-    parts: dict[Task, Part] = {}
-    tasks = tasks_of(len(agents), players, games)
-    for task in tasks:
-        if folder is not None and (file := _file(folder, task)).exists():
-            parts[task] = _read(file, task, agents, players)
-            progress((task.last - task.first) * per_deal)
-    missing = [task for task in tasks if task not in parts]
-    for which in {which for task in missing for which in (task.a, task.b)}:
-        opening = Position.deal(ruleset, 0).roll(1)  # compile and load before the clocks run
-        agents[which].act_batch(opening.state, np.zeros(1, np.uint64))
-    for task, part in _play_parts(agents, ruleset, seeds, missing, threads, progress):
-        parts[task] = part
-        if folder is not None:
-            names = {"a": agents[task.a].name, "b": agents[task.b].name}
-            write_json(_file(folder, task), {**names, **part.to_json()}, indent=None)
-
-    thinking, decided = np.zeros(len(agents)), np.zeros(len(agents), np.int64)
-    duels = []
-    for (a, b), own in itertools.groupby(tasks, key=lambda task: (task.a, task.b)):
-        played = [parts[task] for task in own]
-        for part in played:
-            thinking[[a, b]] += part.thinking
-            decided[[a, b]] += part.decided
-        for one, other, which in ((a, b, 0), (b, a, 1)):
-            values = [
-                np.concatenate([getattr(part.duels[which], name) for part in played])
-                for name in MEASURES
-            ]
-            duels.append(Duel(one, other, *values))
-    per_decision = [float(ms) for ms in 1000 * thinking / np.maximum(decided, 1)]
-    specs = [agent.name for agent in agents]
-    return Tournament(specs, ruleset_name, players, n_deals * per_deal, seed, duels, per_decision)
-
-
-def _play_parts(
+def play_parts(
     agents: Sequence[Agent],
     ruleset: Ruleset,
     seeds: Seeds,
@@ -316,7 +251,20 @@ def _play_parts(
     threads: int,
     progress: Callable[[int], None],
 ) -> Iterator[tuple[Task, Part]]:
-    """Play parts, some at a time; yields each when it has ended."""
+    """Play parts, in threads of this process.
+
+    Args:
+        agents: those that the tasks name.
+        ruleset: what is played.
+        seeds: uint64[D], all deals of the tournament.
+        tasks: the parts.
+        threads: how many are played at a time.
+        progress: called with the number of games that have ended since the last call.
+
+    Yields:
+        Each part when it has ended.
+    """
+    warm_up((agents[which] for which in {which for t in tasks for which in (t.a, t.b)}), ruleset)
     stopped = threading.Event()
 
     def count(n_games: int) -> None:
@@ -367,6 +315,84 @@ def play_part(
     return Part((duel, reverse), thinking, decided)
 
 
+def warm_up(agents: Iterable[Agent], ruleset: Ruleset) -> None:
+    """Have agents decide once: compile and load before the clocks run."""
+    opening = Position.deal(ruleset, 0).roll(1)
+    for agent in agents:
+        agent.act_batch(opening.state, np.zeros(1, np.uint64))
+
+
+PartsPlayer = Callable[
+    [Sequence[Agent], Ruleset, Seeds, Sequence[Task], int, Callable[[int], None]],
+    Iterator[tuple[Task, Part]],
+]
+"""Plays parts, as `play_parts` does."""
+
+
+def play_tournament(
+    agents: Sequence[Agent],
+    ruleset: Ruleset,
+    ruleset_name: str,
+    *,
+    games: int,
+    seed: int = 0,
+    threads: int = 1,
+    progress: Callable[[int], None] = lambda n_games: None,
+    play: PartsPlayer = play_parts,
+    folder: Path | None = None,
+) -> Tournament:
+    """Play every pair of agents.
+
+    Args:
+        agents: at least two; the same spec may stand twice.
+        ruleset: what is played.
+        ruleset_name: how the results call it.
+        games: games for each pair, rounded up to whole deals.
+        seed: deal i is `draw64(seed, i)`.
+        threads: how many parts are played at a time; it changes no result.
+        progress: called with the number of games that have ended since the last call.
+        play: plays the parts, as `play_parts` does.
+        folder: where parts are kept; those that lie there are not played again. Whoever names it
+            sees to it that they are of this tournament.
+
+    Raises:
+        UsageError: a file in the folder cannot be read, or is no such part; the message names it.
+    """
+    players = ruleset.players
+    per_deal = games_per_deal(players)
+    n_deals = -(-games // per_deal)
+    seeds = stream_seeds(seed, n_deals)
+    parts: dict[Task, Part] = {}
+    tasks = tasks_of(len(agents), players, games)
+    for task in tasks:
+        if folder is not None and (file := _file(folder, task)).exists():
+            parts[task] = _read(file, task, agents, players)
+            progress((task.last - task.first) * per_deal)
+    missing = [task for task in tasks if task not in parts]
+    for task, part in play(agents, ruleset, seeds, missing, threads, progress):
+        parts[task] = part
+        if folder is not None:
+            names = {"a": agents[task.a].name, "b": agents[task.b].name}
+            write_json(_file(folder, task), {**names, **part.to_json()}, indent=None)
+
+    thinking, decided = np.zeros(len(agents)), np.zeros(len(agents), np.int64)
+    duels = []
+    for (a, b), own in itertools.groupby(tasks, key=lambda task: (task.a, task.b)):
+        played = [parts[task] for task in own]
+        for part in played:
+            thinking[[a, b]] += part.thinking
+            decided[[a, b]] += part.decided
+        for one, other, which in ((a, b, 0), (b, a, 1)):
+            values = [
+                np.concatenate([getattr(part.duels[which], name) for part in played])
+                for name in MEASURES
+            ]
+            duels.append(Duel(one, other, *values))
+    per_decision = [float(ms) for ms in 1000 * thinking / np.maximum(decided, 1)]
+    specs = [agent.name for agent in agents]
+    return Tournament(specs, ruleset_name, players, n_deals * per_deal, seed, duels, per_decision)
+
+
 def play_duel(
     agents: Sequence[Agent],
     a: int,
@@ -376,6 +402,7 @@ def play_duel(
     *,
     threads: int = 1,
     progress: Callable[[int], None] = lambda n_games: None,
+    play: Callable[..., Results] = play_games,
 ) -> tuple[Duel, Results]:
     """Play one seat of `a` against `b` on the others, every deal from every seat.
 
@@ -387,13 +414,14 @@ def play_duel(
         seeds: uint64[D], the deals.
         threads: see `play_games`.
         progress: see `play_games`.
+        play: see `play_tournament`.
 
     Returns:
         The duel, and the results of its games: seat 0 of `a`, seat 1, ..., deal by deal.
     """
     lineups = _lineups(a, b, ruleset.players, len(seeds))
     games = np.repeat(seeds, ruleset.players)
-    results = play_games(agents, ruleset, games, lineups, threads=threads, progress=progress)
+    results = play(agents, ruleset, games, lineups, threads=threads, progress=progress)
     return _duel(a, b, results, lineups, len(seeds)), results
 
 

@@ -10,14 +10,14 @@ import pytest
 import yaml
 
 from agents.cli import UsageError, run
-from agents.config import PpoConfig, TdConfig, load_config, to_yaml
+from agents.config import PpoConfig, RllibConfig, TdConfig, load_config, to_yaml
 from agents.policy import save_policy
 from thatslife_env import Ruleset
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
-TOP_KEYS = "seed, threads, total_steps, start_from, game, evaluation, checkpoint_every, "
-TOP_KEYS += "algorithm, reward, opponents, snapshots, network, ppo"
+TOP_KEYS = "seed, threads, total_steps, game, evaluation, checkpoint_every, "
+TOP_KEYS += "algorithm, start_from, reward, opponents, snapshots, network, ppo"
 
 
 def load_script(name: str):
@@ -142,6 +142,11 @@ def test_the_algorithm_decides_which_keys_there_are(load):
     assert config.td.trace == 0.8
     assert set(yaml.safe_load(to_yaml(config))) == set(TdConfig.model_fields)
     assert load("algorithm: ppo") == load("seed: 0") == PpoConfig()
+    config = load("algorithm: rllib")
+    assert config == RllibConfig()
+    assert config.ray.workers == 2
+    assert config.ppo == PpoConfig().ppo
+    assert set(yaml.safe_load(to_yaml(config))) == set(RllibConfig.model_fields)
 
 
 def test_a_mix_has_a_share_for_each_ruleset_and_number_of_players(load):
@@ -227,9 +232,9 @@ def test_a_config_does_not_change():
         ("network: {activation: gelu}", 1, ["network.activation", "'relu'", "'tanh'"]),
         ("network: {hidden: []}", 1, ["network.hidden", "at least 1"]),
         ("network: {hidden: [0]}", 1, ["network.hidden"]),
-        ("algorithm: dqn", 1, ["algorithm", "'dqn'", "'ppo' or 'td'"]),
-        ("seed: 1\nalgorithm: [td]", 2, ["algorithm", "'ppo' or 'td'"]),
-        ("algorithm: null", 1, ["algorithm", "'ppo' or 'td'"]),
+        ("algorithm: dqn", 1, ["algorithm", "'dqn'", "'ppo', 'td' or 'rllib'"]),
+        ("seed: 1\nalgorithm: [td]", 2, ["algorithm", "'ppo', 'td' or 'rllib'"]),
+        ("algorithm: null", 1, ["algorithm", "'ppo', 'td' or 'rllib'"]),
         # sections of the other algorithm
         ("algorithm: td\nppo: {n_envs: 3}", 2, ["ppo", "unknown key", "network, td"]),
         ("algorithm: td\nopponents: {self: 1}", 2, ["opponents", "unknown key"]),
@@ -238,6 +243,15 @@ def test_a_config_does_not_change():
         ("algorithm: td\ntd: {trace: 1.5}", 2, ["td.trace", "1.5"]),
         ("algorithm: td\ntd: {temperature: 0}", 2, ["td.temperature", "greater than 0"]),
         ("algorithm: td\ntd: {n_games: 2, n_turns: 3}", None, ["td.batch_size", "6", "1024"]),
+        ("algorithm: rllib\nopponents: {self: 1}", 2, ["opponents", "unknown key", "ray"]),
+        ("algorithm: rllib\nray: {workers: 0}", 2, ["ray.workers", "0"]),
+        ("algorithm: rllib\nray: {workers: 3}", None, ["ppo.n_envs", "3", "256"]),
+        ("algorithm: rllib\nppo: {n_envs: 2, n_steps: 3}", None, ["ppo.batch_size", "6", "2048"]),
+        (
+            "algorithm: rllib\nppo: {gamma: 0.9}\nreward: {shaping: 0.1}",
+            None,
+            ["reward.shaping", "gamma", "0.9"],
+        ),
         # mixes
         ("game: {mix: []}", 1, ["game.mix", "at least 1"]),
         ("game: {mix: basic}", 1, ["game.mix", "list"]),
@@ -461,7 +475,9 @@ def train(monkeypatch, capsys, tmp_path):
     script = load_script("train")
     monkeypatch.chdir(tmp_path)
     started = []
-    monkeypatch.setattr(script, "train", lambda folder, resume: started.append((folder, resume)))
+    monkeypatch.setattr(
+        script, "train", lambda folder, resume, *where: started.append((folder, resume))
+    )
 
     def call(*arguments: object) -> tuple[int, str, str]:
         monkeypatch.setattr("sys.argv", ["train.py", *map(str, arguments)])
@@ -481,6 +497,8 @@ SMOKE = ROOT / "configs" / "smoke.yaml"
     ("arguments", "words"),
     [
         ([], ["--config", "--resume"]),
+        (["--config", ROOT / "configs" / "rllib_universal.yaml"], ["rllib", "--engine ray"]),
+        (["--config", SMOKE, "--ray-address", "x:1"], ["--ray-address", "--engine ray"]),
         (["--config", SMOKE, "--resume", "runs/x"], ["--config", "--resume"]),
         (["--resume", "runs/x", "--set", "seed=1"], ["--resume", "--set"]),
         (["--resume", "runs/x", "--run", "runs/y"], ["--resume", "--run"]),

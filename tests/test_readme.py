@@ -15,10 +15,11 @@ from agents.video import frames
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+ELSEWHERE = {"adapters.md", "ray.md"}  # what needs other libraries: tests/cluster
 BLOCKS = [
     pytest.param(block, id=f"{page.name}-{number}")
     for page in PAGES
-    if page.name != "adapters.md"  # of libraries that are not here: tests/adapters
+    if page.name not in ELSEWHERE
     for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
 ]
 
