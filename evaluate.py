@@ -36,6 +36,7 @@ from thatslife_env import PRESETS, Ruleset, __version__
 SETTINGS, PARTS = "tournament.json", "parts"  # what it takes to resume
 RESULTS, TABLE, PAGE = "results.json", "results.md", "report.html"
 FILES = (RESULTS, TABLE, *PLOTS, PAGE)
+MAX_GAMES = 10**7  # of a pair
 DEFAULTS = {"ruleset": "basic", "players": "2", "games": 2000, "seed": 0}
 
 
@@ -45,7 +46,7 @@ def main() -> None:
     parser.add_argument("--agents", nargs="+", default=[], metavar="SPEC", help="two or more")
     parser.add_argument("--ruleset", help=f"of {', '.join(PRESETS)}; commas between; else basic")
     parser.add_argument("--players", help="2 to 6, commas between; else 2")
-    parser.add_argument("--games", type=whole_number(1, 10**7), help="for each pair; else 2000")
+    parser.add_argument("--games", type=whole_number(1, MAX_GAMES), help="for each pair; else 2000")
     parser.add_argument("--seed", type=whole_number(0, 2**64 - 1), help="of the deals; else 0")
     parser.add_argument("--threads", type=whole_number(1, 256), default=os.cpu_count() or 1)
     parser.add_argument("--out", type=Path, help=f"folder for {', '.join(FILES)}")
@@ -141,9 +142,21 @@ def read_settings(out: Path) -> dict[str, Any]:
     except ValueError as error:
         raise UsageError(f"{file}: not JSON: {error}") from None
     kinds = {"version": str, "agents": list} | {key: type(DEFAULTS[key]) for key in DEFAULTS}
-    if not isinstance(stored, dict) or {key: type(stored[key]) for key in stored} != kinds:
+    if (
+        not isinstance(stored, dict)
+        or {key: type(stored[key]) for key in stored} != kinds
+        or not all(isinstance(spec, str) for spec in stored["agents"])
+        or not 1 <= stored["games"] <= MAX_GAMES
+        or not 0 <= stored["seed"] < 2**64
+    ):
         raise UsageError(f"{file}: not the settings of a tournament")
     return stored
+
+
+def played_in(out: Path, settings: dict[str, Any]) -> list[Path]:
+    """The folders of the results of a tournament with such settings."""
+    counts = player_counts(settings["players"].split(","))
+    return folders_of(out, settings["ruleset"].split(","), counts)
 
 
 def take_up(arguments: argparse.Namespace) -> None:
@@ -184,22 +197,36 @@ def begin(arguments: argparse.Namespace, folders: list[Path]) -> None:
     settings |= {name: getattr(arguments, name) for name in DEFAULTS}
     before = read_settings(out) if (out / SETTINGS).exists() else None
     if not arguments.resume:
-        old = []
-        if before is not None:
-            names, counts = before["ruleset"].split(","), before["players"].split(",")
-            old = folders_of(out, names, player_counts(counts))
+        refuse_overlaps(out, folders)
+        old = [] if before is None else played_in(out, before)
         if not all((folder / RESULTS).exists() for folder in old):
             raise UsageError(
                 f"--out: {out} holds a tournament that was stopped: go on with it by --resume, "
                 "or name another folder"
             )
-        for folder in {*old, *folders}:
+        folders = [*old, *folders]
+        for folder in folders:
             remove_parts(folder / PARTS)
     if settings != before or not arguments.resume:
         for folder in folders:
             for name in FILES:
                 (folder / name).unlink(missing_ok=True)
         write_json(out / SETTINGS, settings)
+
+
+def refuse_overlaps(out: Path, folders: list[Path]) -> None:
+    """Refuse a folder that belongs to another tournament.
+
+    Raises:
+        UsageError: one that is to be written has a tournament of its own, or `out` is a part of the
+            tournament in the folder above.
+    """
+    for folder in folders:
+        if folder != out and (folder / SETTINGS).exists():
+            raise UsageError(f"--out: {folder} holds a tournament of its own")
+    above = out.absolute().parent
+    if (above / SETTINGS).exists() and out.absolute() in played_in(above, read_settings(above)):
+        raise UsageError(f"--out: {out} belongs to the tournament in {above}")
 
 
 if __name__ == "__main__":

@@ -43,6 +43,10 @@ def main() -> None:
         raise UsageError("--resume goes on with the run's own config: no --set, no --run")
     require("torch", "safetensors", "pydantic", "yaml", "tensorboard", "scipy", extra="train")
     check_engine(arguments)
+    if arguments.engine == "ray":
+        from agents.cluster import check_address
+
+        check_address(arguments.ray_address)
     folder = arguments.resume or arguments.run or free_folder(arguments.config.stem)
     if not arguments.resume:
         start(folder, arguments.config, arguments.set, arguments.engine)
@@ -62,12 +66,14 @@ def free_folder(name: str) -> Path:
 
 def start(folder: Path, config_file: Path, changes: list[str], engine: str | None = None) -> None:
     """Check the config and make the run's folder with the config in full."""
-    from agents.config import load_config, to_yaml
+    from agents.config import RllibConfig, load_config, starting_network, to_yaml
 
     config = load_config(config_file, changes)
     if config.algorithm == "rllib" and engine != "ray":
         raise UsageError(f"{config_file}: algorithm rllib needs --engine ray")
     check_fit(config_file, config, engine)
+    if not isinstance(config, RllibConfig):
+        starting_network(config)  # refused now, if at all
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(not path.name.startswith(".") for path in folder.iterdir()):

@@ -40,7 +40,7 @@ def cluster(address: str | None, n_workers: int) -> Iterator[None]:
         UsageError: no cluster answers at the address, or it is of another version.
         FailedError: none could be started, or it broke down.
     """
-    address = address or os.environ.get("RAY_ADDRESS") or None
+    address = check_address(address)
     own: dict[str, Any] = {
         "address": "local",
         "num_cpus": n_workers,
@@ -52,11 +52,10 @@ def cluster(address: str | None, n_workers: int) -> Iterator[None]:
     is_main = threading.current_thread() is threading.main_thread()
     on_sigterm = signal.getsignal(signal.SIGTERM)
     try:
-        _call(address)
         ray.init(**(joined if address else own), log_to_driver=False, logging_level="ERROR")
     except Exception as error:  # Ray has no error of its own for processes that start too slowly
         if address:
-            raise UsageError(f"--ray-address: {address}: no cluster to join: {error}") from error
+            raise _refusal(address, error) from error
         raise FailedError(f"no Ray cluster could be started: {error}") from error
     if is_main:
         signal.signal(signal.SIGTERM, on_sigterm)  # Ray has put its own in its place
@@ -68,15 +67,26 @@ def cluster(address: str | None, n_workers: int) -> Iterator[None]:
         ray.shutdown()
 
 
-def _call(address: str | None) -> None:
-    """See whether anybody is at HOST:PORT: Ray itself tries for minutes.
+def check_address(address: str | None) -> str | None:
+    """The address of the cluster to join, None for one of our own.
+
+    Whether anybody is there is tried at once, as Ray itself would try for minutes.
 
     Raises:
-        OSError: nobody is.
+        UsageError: nobody is.
     """
+    address = address or os.environ.get("RAY_ADDRESS") or None
     host, _, port = (address or "").rpartition(":")
-    if host and port.isdecimal() and "/" not in host:
-        socket.create_connection((host.strip("[]"), int(port)), ANSWER).close()
+    if address and host and port.isdecimal() and "/" not in host:
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), ANSWER).close()
+        except (OSError, OverflowError) as error:  # OverflowError: no such port
+            raise _refusal(address, error) from error
+    return address
+
+
+def _refusal(address: str, error: Exception) -> UsageError:
+    return UsageError(f"--ray-address or RAY_ADDRESS: {address}: no cluster to join: {error}")
 
 
 def n_cpus() -> int:

@@ -39,23 +39,13 @@ def _one_of(names: Sequence[str], what: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _make_spec(spec: str, key: str) -> Any:
+def _check_spec(spec: str, key: str) -> None:
     try:
-        return agents.make(spec)
+        agents.make(spec)
     except AgentError as error:
         raise ValueError(f"{key}: {error}") from None
-
-
-def _check_spec(spec: str, key: str) -> None:
-    _make_spec(spec, key)
     if spec.strip() == "human":
         raise ValueError(f"{key}: a person, 'human', cannot be asked thousands of times")
-
-
-def _check_start(spec: str, wanted: dict[str, Any]) -> None:
-    network = _make_spec(spec, "start_from").description["network"]
-    if network != wanted:
-        raise ValueError(f"start_from: the network of {spec} is {network}, not {wanted}")
 
 
 class Section(BaseModel):
@@ -299,11 +289,35 @@ class EvaluationSection(Section):
         return self
 
 
+def starting_network(config: "PpoConfig | TdConfig") -> Any:
+    """The network whose weights a run begins with; None if it begins with its own.
+
+    Raises:
+        UsageError: there is none, or it is of another kind or size.
+    """
+    if config.start_from is None:
+        return None
+    if isinstance(config, TdConfig):
+        spec = f"td:{config.start_from}"
+        players = max(setting.ruleset.players for setting in config.game.settings())
+        wanted: dict[str, Any] = {"players": players, "hidden": config.network.hidden}
+    else:
+        spec, wanted = f"policy:{config.start_from}", config.network.model_dump()
+    try:
+        agent: Any = agents.make(spec)
+    except AgentError as error:
+        raise UsageError(f"start_from: {error}") from None
+    if (found := agent.description["network"]) != wanted:
+        raise UsageError(f"start_from: the network of {spec} is {found}, not {wanted}")
+    return agent.network
+
+
 StartFrom = Annotated[
     str | None,
     Field(
         description="begin with the weights of something learned before, by a network like this "
-        "one: a run, its folder `policy` or `value`, or `builtin/NAME`"
+        "one (for td, with the same largest number of players): a run, its folder `policy` or "
+        "`value`, or `builtin/NAME`"
     ),
 ]
 
@@ -351,8 +365,6 @@ class PpoConfig(CommonConfig):
             if spec not in (SELF, SNAPSHOTS):
                 _check_spec(spec, "opponents")
         self.ppo.check_batches()
-        if self.start_from is not None:
-            _check_start(f"policy:{self.start_from}", self.network.model_dump())
         return self
 
 
@@ -406,10 +418,6 @@ class TdConfig(CommonConfig):
                 "td.batch_size: must be at most n_games x n_turns = "
                 f"{self.td.n_games * self.td.n_turns}, not {self.td.batch_size}"
             )
-        if self.start_from is not None:
-            players = max(setting.ruleset.players for setting in self.game.settings())
-            wanted = {"players": players, "hidden": self.network.hidden}
-            _check_start(f"td:{self.start_from}", wanted)
         return self
 
 

@@ -181,7 +181,8 @@ class _Seen(NamedTuple):
         shared: float32[B x slots, 6], of each slot: value, lucky, action, guards, finish, pawns.
         pawns: float32[B x 6 x slots, 1], of each seat and slot: pawns / 3.
         stacks: float32[B, 6, 37], the same from the start on.
-        seats: float32[B x 6, _N_SEAT], what belongs to each seat alone.
+        seats: float32[B x 6, _N_SEAT], what belongs to each seat alone; but first, of the k-th
+            seat, whether the die shows k: an accident that saved weights rely on.
         table: float32[B, _N_REST], the moment and the track.
         legal: float32[B, 16], 1 for actions that are legal.
         actions: float32[B x 16, rows], what each action would do.

@@ -32,9 +32,9 @@ ELO = 400 / np.log(10)  # points for one unit of strength: 400 are odds of ten t
 PRIOR_SD = 1000 / ELO  # of a strength, normal around the mean of all
 ANCHOR = "random"  # whose rating is 0
 
-LEVEL = 0.95
+LEVEL = 0.95  # of intervals
 _EXACT = 1e-6  # slope by game at which a fit has arrived; errors are far below a point
-_BLOCK = 2**22  # weights that are held at a time; it changes no result
+_BLOCK = 2**22  # weights that are held at a time; another number draws others
 
 
 @dataclass(frozen=True)

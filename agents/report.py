@@ -34,7 +34,7 @@ def headline(results: Json) -> str:
 
 def notes(results: Json) -> list[str]:
     """What is to be known of the ratings: where their 0 is, and whether they can be compared."""
-    specs = [agent["spec"] for agent in results["agents"]]
+    specs = list(dict.fromkeys(agent["spec"] for agent in results["agents"]))
     if ANCHOR in specs:
         said = [f"ratings on an Elo scale, {ANCHOR} at 0"]
     else:

@@ -30,10 +30,10 @@ class ThatsLifeMultiAgentEnv(MultiAgentEnv):
 
     The seat to decide alone has an observation: `observation`, float32[OBS_SIZE], and
     `action_mask`, int8[16], 1 = legal. With it comes what the seat has gained since its last
-    decision, whoever decided in between; at the end all seats have both. So an action is credited
-    with all that comes of it up to the seat's next, and the rewards of a seat add up to its total
-    in the AEC environment. What a seat gains before its first decision (by shaping) comes with its
-    second.
+    decision, whoever decided in between; at the end all seats that have decided have both. So an
+    action is credited with all that comes of it up to the seat's next, and the rewards of a seat
+    add up to its total in the AEC environment. What a seat gains before its first decision (by
+    shaping) comes with its second.
 
     An illegal action ends the game with the worst reward for its player, and is counted.
 

@@ -7,7 +7,6 @@ is the policy folder.
 """
 
 import logging
-import pickle
 import shutil
 import sys
 import time
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from ray.exceptions import RayError
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.callbacks.callbacks import RLlibCallback
@@ -47,6 +47,9 @@ LEARNER = "learner"
 """The one module, which plays every seat."""
 
 ILLEGAL = "illegal_actions"
+LEARNED = "learner_group"
+"""The folder of weights and optimiser in a checkpoint of RLlib."""
+
 PATIENCE = 600
 """Seconds in which at least one worker must have played; at first they compile the rules."""
 
@@ -262,6 +265,8 @@ class RllibTraining:
         """Write RLlib's checkpoint, whole or not at all, then drop the oldest."""
         folder = (self._folder / "checkpoints").resolve()
         folder.mkdir(exist_ok=True)
+        for stale in folder.glob(".*.part"):
+            shutil.rmtree(stale)
         target = folder / f"step-{self.step:012d}"
         if not target.exists():
             with replacing(target) as part:
@@ -277,8 +282,12 @@ def _restore(algorithm: Algorithm, checkpoint: Path) -> None:
         UsageError: it cannot be read.
     """
     try:
+        if not (checkpoint / LEARNED).is_dir():  # which RLlib would pass over in silence
+            raise FileNotFoundError(f"it has no {LEARNED}")
         algorithm.restore_from_path(checkpoint.resolve())
-    except (OSError, EOFError, LookupError, pickle.UnpicklingError) as error:
+    except RayError:
+        raise
+    except Exception as error:  # a damaged pickle may raise anything
         raise UsageError(
             f"{checkpoint}: damaged: {error!r}; without it the run goes on from the one before"
         ) from None

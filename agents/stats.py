@@ -36,8 +36,9 @@ from agents.cli import (
 )
 from agents.extras import require
 from agents.files import write_json, write_text
+from agents.ratings import LEVEL
 from agents.tally import STAGES, STANDINGS, WAYS, Tallies, tally
-from agents.tournament import LEVEL, N_RESAMPLES
+from agents.tournament import N_RESAMPLES
 from thatslife_env import PRESETS, Position, Ruleset
 from thatslife_env.board import DIE_FACES, LUCKY, MIN_VALUE, N_ACTIONS, N_VALUES, NAME_OF_TILE
 from thatslife_env.games import stream_seeds

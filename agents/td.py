@@ -28,14 +28,13 @@ from agents.afterstate import (
     ValueNetwork,
     Weights,
     features_used,
-    load_value,
     network_arrays,
     save_value,
     write_features,
     write_moves,
     write_shares,
 )
-from agents.config import TdConfig
+from agents.config import TdConfig, starting_network
 from agents.runs import (
     Arrays,
     CheckpointFolder,
@@ -53,7 +52,6 @@ from agents.runs import (
     read_metrics,
     require_fit,
 )
-from agents.saved import VALUE, find
 from thatslife_env import njit, rules
 from thatslife_env.board import MAX_PLAYERS, MOVE, OVER, STATE
 from thatslife_env.games import GAME, begin, begin_all, key_of, proceed, ruleset_mix, stream_seeds
@@ -365,9 +363,9 @@ class TdTraining:
         self.step = 0
         self.stopped_at: int | None = None
         self._stop_asked = False
-        if not (resume and self._checkpoints.load(self._restore)) and config.start_from:
-            before, _ = load_value(find(VALUE, config.start_from))
-            self._set_weights(dict(network_arrays(before)))
+        if not (resume and self._checkpoints.load(self._restore)):
+            if (before := starting_network(config)) is not None:
+                self._set_weights(dict(network_arrays(before)))
         self._metrics = Metrics(folder, resume)
 
     def stop(self) -> None:
@@ -465,6 +463,7 @@ class TdTraining:
             **self._config.game.about(),
             "steps": self.step,
             "seed": self._config.seed,
+            "start_from": self._config.start_from,
         }
         save_value(self._folder / "value", self.network.playing(), about)
         return f"td:{self._folder}", self._folder / "value"

@@ -24,12 +24,11 @@ from agents.arena import Results, play_games
 from agents.base import Agent
 from agents.cli import UsageError
 from agents.files import write_json
-from agents.ratings import rate
+from agents.ratings import LEVEL, rate
 from thatslife_env import Position, Ruleset
 from thatslife_env.games import stream_seeds
 
 N_RESAMPLES = 2000  # of the bootstrap
-LEVEL = 0.95  # of its intervals
 
 PART_GAMES = 100  # of a part, about; larger where there would be more than MAX_PARTS of a pair
 MAX_PARTS = 100
@@ -105,12 +104,17 @@ class Part:
             values = np.array([content[name] for name in MEASURES], np.float64)
             thinking = np.array(content["thinking"], np.float64)
             decided = np.array(content["decided"], np.int64)
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, OverflowError) as error:
             raise ValueError(f"it is no part of a tournament: {error!r}") from None
         if values.shape != (len(MEASURES), 2, n_deals, players):
             raise ValueError(f"it is not of {n_deals} deals of {players} players")
         if thinking.shape != (2,) or decided.shape != (2,):
             raise ValueError("it is not of two agents")
+        shares, times = values[MEASURES.index("win_share")], (thinking, decided)
+        if not (np.isfinite(values).all() and (shares >= 0).all() and (shares <= 1).all()):
+            raise ValueError("it holds numbers that no game gives")
+        if not all((np.isfinite(each) & (each >= 0)).all() for each in times):
+            raise ValueError("it holds times or counts that cannot be")
         return cls((Duel(0, 1, *values[:, 0]), Duel(1, 0, *values[:, 1])), thinking, decided)
 
 
@@ -400,9 +404,7 @@ def play_duel(
     ruleset: Ruleset,
     seeds: Seeds,
     *,
-    threads: int = 1,
     progress: Callable[[int], None] = lambda n_games: None,
-    play: Callable[..., Results] = play_games,
 ) -> tuple[Duel, Results]:
     """Play one seat of `a` against `b` on the others, every deal from every seat.
 
@@ -412,16 +414,14 @@ def play_duel(
         b: in the others.
         ruleset: what is played.
         seeds: uint64[D], the deals.
-        threads: see `play_games`.
         progress: see `play_games`.
-        play: see `play_tournament`.
 
     Returns:
         The duel, and the results of its games: seat 0 of `a`, seat 1, ..., deal by deal.
     """
     lineups = _lineups(a, b, ruleset.players, len(seeds))
     games = np.repeat(seeds, ruleset.players)
-    results = play(agents, ruleset, games, lineups, threads=threads, progress=progress)
+    results = play_games(agents, ruleset, games, lineups, progress=progress)
     return _duel(a, b, results, lineups, len(seeds)), results
 
 

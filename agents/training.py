@@ -20,10 +20,10 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import KVWriter, Logger
 from torch import nn
 
-from agents.config import SNAPSHOTS, PpoConfig
+from agents.config import SNAPSHOTS, PpoConfig, starting_network
 from agents.league import SNAPSHOT, League, load_network, network_weights
 from agents.networks import Network, NetworkAgent, make_network
-from agents.policy import find_policy, load_policy, save_policy
+from agents.policy import save_policy
 from agents.runs import (
     Arrays,
     CheckpointFolder,
@@ -413,8 +413,7 @@ class PpoTraining:
         league = League(config, self._model.policy.network, folder / "snapshots")
         self._run = Run(folder, config, env, league)
         if not (resume and self._run.checkpoints.load(self._model, env, league)):
-            if config.start_from:
-                before, _ = load_policy(find_policy(config.start_from))
+            if (before := starting_network(config)) is not None:
                 self._model.policy.network.load_state_dict(before.state_dict())
             league.enter(env)
         self._model.set_logger(Logger(str(folder), [MetricsWriter(Metrics(folder, resume))]))
@@ -449,6 +448,7 @@ class PpoTraining:
             **self._config.game.about(),
             "steps": self.step,
             "seed": self._config.seed,
+            "start_from": self._config.start_from,
             "reward": self._config.reward.terminal,
             "shaping": self._config.reward.shaping,
             "gamma": self._config.ppo.gamma,

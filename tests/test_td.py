@@ -422,6 +422,23 @@ def test_a_run_begins_with_the_weights_of_another(finished, tmp_path):
     training.learn(lambda n_steps: None)  # not a step yet: no checkpoint
     resumed = TdTraining(tmp_path, config, resume=True)
     np.testing.assert_array_equal(resumed.network.playing().weights[0], before.weights[0])
+    resumed.save()
+    about = json.loads((tmp_path / "value" / "value.json").read_text())["about"]
+    assert about["start_from"] == str(finished)
+
+
+@pytest.mark.learning
+def test_a_run_goes_on_though_what_it_began_from_is_gone(finished, config_file, train, tmp_path):
+    origin, folder = copy_of(finished, tmp_path / "origin"), tmp_path / "run"
+    assert train("--config", config_file, "--run", folder, "--set", f"start_from={origin}")[0] == 0
+    ended = value_bytes(folder)
+    assert ended != value_bytes(finished)
+    shutil.rmtree(origin)
+    shutil.rmtree(folder / "value")
+    shutil.rmtree(folder / "checkpoints" / f"step-{6 * UPDATE:012d}")
+    code, _, err = train("--resume", folder)
+    assert (code, err) == (0, "")
+    assert value_bytes(folder) == ended
 
 
 @pytest.mark.learning

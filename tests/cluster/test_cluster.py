@@ -353,6 +353,19 @@ def test_a_cluster_that_does_not_answer_is_named(tmp_path):
         "127.0.0.1:9",
     )
     assert "127.0.0.1:9" in said
+    address = ["--engine", "ray", "--ray-address", "127.0.0.1:9"]
+    said = refused("train.py", "--config", CONFIG, *address, "--run", tmp_path / "run")
+    assert "127.0.0.1:9" in said
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_checkpoint_that_lacks_its_weights_is_named(run, tmp_path):
+    folder = tmp_path / "without"
+    shutil.copytree(run, folder)
+    latest = sorted((folder / "checkpoints").iterdir())[-1]
+    shutil.rmtree(latest / "learner_group")
+    said = refused("train.py", "--resume", folder)
+    assert "learner_group" in said
 
 
 def test_a_damaged_checkpoint_is_named(run, tmp_path):
