@@ -409,7 +409,7 @@ def test_a_bundle_takes_the_place_of_nothing_else(tmp_path, bundle):
         (["builtin/nobody", "--out", "x"], "no built-in value 'nobody'"),
         (
             ["builtin/2p", "builtin/universal", "--out", "x"],
-            "a bundle has one value: builtin/2p or",
+            "a bundle has one policy: builtin/2p or",
         ),
         (["nowhere"], "--out"),
     ],
