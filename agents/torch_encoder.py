@@ -9,7 +9,7 @@ In shapes, B is the number of positions. Seats are relative: seat 0 is the one t
 are counted from 0 here: a code of the vector less `MIN_VALUE`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -648,13 +648,19 @@ def _forced() -> Array:
     return out.reshape(len(out), -1)
 
 
+def numbered(parts: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
+    """The places of all numbers, one part after the other: name and shape to int64[shape]."""
+    places, start = {}, 0
+    for name, shape in parts.items():
+        size = int(np.prod(shape))
+        places[name] = np.arange(start, start + size).reshape(shape)
+        start += size
+    return places
+
+
 def _order() -> Array:
     """Where each number of an observation stands in the parts: int64[1, OBS_SIZE]."""
-    part, start = {}, 0
-    for name, shape in PARTS.items():
-        size = int(np.prod(shape))
-        part[name] = np.arange(start, start + size).reshape(shape)
-        start += size
+    part = numbered(PARTS)
     counts, facts, tower, effects = (part[n] for n in ("counts", "facts", "tower", "effects"))
     zero = facts[0, 0]  # that of the start
     tops = facts[TOPS:].reshape(MAX_PLAYERS, N_TOP, N_FACTS)

@@ -46,6 +46,7 @@ from agents.torch_encoder import (
     TURNED,
     Array,
     Towers,
+    numbered,
 )
 from thatslife_env.board import (
     EXPERT,
@@ -309,11 +310,7 @@ def _looked_at() -> Array:
 
 def _order() -> Array:
     """Where each feature stands in the parts: int64[1, N_FEATURES]."""
-    part, start = {}, 0
-    for name, shape in PARTS.items():
-        size = int(np.prod(shape))
-        part[name] = np.arange(start, start + size).reshape(shape)
-        start += size
+    part = numbered(PARTS)
     tower, tops = part["tower"], part["tops"]
     rows = {
         "points": tower[:, POINTS],

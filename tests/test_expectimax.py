@@ -300,7 +300,7 @@ def test_the_value_made_by_hand_is_near_the_learned_one(preset):
     """In positions before a roll, of games played without much sense."""
     rng = random.Random(f"near {preset}")
     made = []
-    for number in range(150):
+    for number in range(600):
         position = Position.deal(Ruleset.preset(preset, players=2), rng.randrange(2**64))
         for _ in range(2 * (number % 25)):
             if position.phase == "roll":
@@ -309,10 +309,10 @@ def test_the_value_made_by_hand_is_near_the_learned_one(preset):
                 position = position.play(rng.choice(position.legal_actions()))
         if position.phase == "roll":
             made.append(position)
-    assert len(made) > 60
+    assert len(made) > 240
     learned = agents.make("td:builtin/2p" if preset == "basic" else "td:builtin/universal")
     wanted, found = learned.values(stack(made))[:, 0], handmade_values(stack(made))[:, 0]
-    assert np.corrcoef(wanted, found)[0, 1] > 0.75  # 0.79 in classic, above 0.8 in the others
+    assert np.corrcoef(wanted, found)[0, 1] > 0.8
     assert np.abs(wanted - found).mean() < 0.1
 
 
