@@ -138,25 +138,25 @@ BEHIND: Final = DIE_FACES  # tiles that a window shows behind a piece: from ther
 AHEAD: Final = 2 * DIE_FACES  # and ahead of it: within reach of the next two rolls
 SPAN: Final = BEHIND + 1 + AHEAD
 _LENGTH: Final = BEHIND + MAX_TRACK + AHEAD  # slots with what windows at either end lie over
-_N_SHARED: Final = 6  # numbers of a slot that are the same for all seats
-_WINDOW: Final = SPAN * (_N_SHARED + 1)
-_HERE: Final = (BEHIND + 1) * (_N_SHARED + 1) - 1  # where a window has the own pawns on its slot
+N_SHARED: Final = 6  # numbers of a slot that are the same for all seats
+WINDOW: Final = SPAN * (N_SHARED + 1)
+_HERE: Final = (BEHIND + 1) * (N_SHARED + 1) - 1  # where a window has the own pawns on its slot
 
 _SHAPES: Final = {row.name: row.shape for row in LAYOUT}
-_ACTION_ROWS: Final = [name for name, shape in _SHAPES.items() if shape == (N_ACTIONS,)]
-_FROM_TO: Final = slice(_ACTION_ROWS.index("from_slot"), _ACTION_ROWS.index("to_slot") + 1)
+ACTION_NAMES: Final = [name for name, shape in _SHAPES.items() if shape == (N_ACTIONS,)]
+_FROM_TO: Final = slice(ACTION_NAMES.index("from_slot"), ACTION_NAMES.index("to_slot") + 1)
 _KINDS: Final = (FIRST_GUARD, FIRST_OPPONENT)  # pawns before the first, guards, then opponents
 
 # Parts of an observation: rows that lie one after the other
-_TRACK: Final = slice(SLICES["tile_value"].start, SLICES["pawns"].stop)
-_N_ROWS: Final = 4 + MAX_PLAYERS  # value, lucky, action, guards, pawns of each seat
-_SEATS: Final = slice(SLICES["points"].start, SLICES["legal"].start)
-_TABLE: Final = slice(0, SLICES["guards"].stop)  # die, phase, whose turn, the rules, the track
-_ACTIONS: Final = slice(SLICES["legal"].start, OBS_SIZE)
+TRACK_ROWS: Final = slice(SLICES["tile_value"].start, SLICES["pawns"].stop)
+N_ROWS: Final = 4 + MAX_PLAYERS  # value, lucky, action, guards, pawns of each seat
+SEAT_ROWS: Final = slice(SLICES["points"].start, SLICES["legal"].start)
+TABLE_ROWS: Final = slice(0, SLICES["guards"].stop)  # die, phase, whose turn, the rules, the track
+ACTION_ROWS: Final = slice(SLICES["legal"].start, OBS_SIZE)
 
-_N_SEAT: Final = (_SEATS.stop - _SEATS.start + DIE_FACES) // MAX_PLAYERS
-_N_REST: Final = _TABLE.stop + _SHAPES["guards_off"][0]
-_N_ACTION: Final = 2 * _WINDOW + len(_ACTION_ROWS) + len(_KINDS) + 1
+N_SEAT: Final = (SEAT_ROWS.stop - SEAT_ROWS.start + DIE_FACES) // MAX_PLAYERS
+N_REST: Final = TABLE_ROWS.stop + _SHAPES["guards_off"][0]
+N_ACTION: Final = 2 * WINDOW + len(ACTION_NAMES) + len(_KINDS) + 1
 
 # Where things lie in flat tensors: what the numbers of a game, seat and slot are multiplied by
 _SHARED: Final = torch.tensor([[_LENGTH], [0], [1]])
@@ -165,10 +165,10 @@ _SEAT: Final = torch.tensor([[MAX_PLAYERS], [1], [0]])
 
 _ENDS: Final = (torch.arange(_LENGTH) - BEHIND + 0.5) / LAST_SLOT  # between slots
 _NEAR: Final = torch.arange(SPAN)
-_KIND: Final = nn.functional.one_hot(
+KIND_OF: Final = nn.functional.one_hot(
     torch.bucketize(torch.arange(N_ACTIONS), torch.tensor(_KINDS), right=True)
 ).float()  # of each action
-_WHOM: Final = (torch.arange(N_ACTIONS) - FIRST_OPPONENT + 1).clamp(min=0)  # steps to the left
+WHOM: Final = (torch.arange(N_ACTIONS) - FIRST_OPPONENT + 1).clamp(min=0)  # steps to the left
 
 
 class _Seen(NamedTuple):
@@ -181,9 +181,9 @@ class _Seen(NamedTuple):
         shared: float32[B x slots, 6], of each slot: value, lucky, action, guards, finish, pawns.
         pawns: float32[B x 6 x slots, 1], of each seat and slot: pawns / 3.
         stacks: float32[B, 6, 37], the same from the start on.
-        seats: float32[B x 6, _N_SEAT], what belongs to each seat alone; but first, of the k-th
+        seats: float32[B x 6, N_SEAT], what belongs to each seat alone; but first, of the k-th
             seat, whether the die shows k: an accident that saved weights rely on.
-        table: float32[B, _N_REST], the moment and the track.
+        table: float32[B, N_REST], the moment and the track.
         legal: float32[B, 16], 1 for actions that are legal.
         actions: float32[B x 16, rows], what each action would do.
     """
@@ -217,10 +217,10 @@ class ActionNetwork(Network):
         seat, table, action, last = hidden
         gain = 2**0.5
         self.activation = ACTIVATIONS[activation]()
-        self.pawn = _linear(_WINDOW, seat, gain)
-        self.seat = _linear(seat + _N_SEAT, seat, gain)
-        self.table = _linear(MAX_PLAYERS * seat + _N_REST, table, gain)
-        self.action = _linear(_N_ACTION + seat, action, gain)
+        self.pawn = _linear(WINDOW, seat, gain)
+        self.seat = _linear(seat + N_SEAT, seat, gain)
+        self.table = _linear(MAX_PLAYERS * seat + N_REST, table, gain)
+        self.action = _linear(N_ACTION + seat, action, gain)
         self.action_at_table = _linear(table, action, gain)
         self.policy = _tower(action, [last], activation, 1, gain=0.01)
         self.value = _tower(table, [last], activation, 1, gain=1.0)
@@ -247,8 +247,8 @@ class ActionNetwork(Network):
         n_pawns = windows[:, _HERE : _HERE + 1] * MAX_PAWNS
         pawns = self.activation(_rows(self.pawn, windows, is_exact)) * n_pawns
         pad, width = nn.functional.pad, self.pawn.out_features
-        place = (stacks @ _SEAT).repeat(1, width + _N_SEAT)
-        seats = pad(seen.seats, (width, 0)).scatter_add(0, place, pad(pawns, (0, _N_SEAT)))
+        place = (stacks @ _SEAT).repeat(1, width + N_SEAT)
+        seats = pad(seen.seats, (width, 0)).scatter_add(0, place, pad(pawns, (0, N_SEAT)))
         seats = self.activation(_rows(self.seat, seats, is_exact))
         together = seats.reshape(-1, MAX_PLAYERS * width)
         whole = torch.cat([together, seen.table], 1)
@@ -265,12 +265,12 @@ class ActionNetwork(Network):
         from_to = (rows[:, _FROM_TO] * LAST_SLOT).round().long().unsqueeze(2)
         track = legal[:, :1].unsqueeze(2)
         windows = _windows(seen, track * _SHARED[0] + from_to, track * _OWN[0] + from_to)
-        whom = game * MAX_PLAYERS + _WHOM.index_select(0, action)
+        whom = game * MAX_PLAYERS + WHOM.index_select(0, action)
         what = torch.cat(
             [
-                windows.reshape(-1, 2 * _WINDOW),
+                windows.reshape(-1, 2 * WINDOW),
                 rows,
-                _KIND.index_select(0, action),
+                KIND_OF.index_select(0, action),
                 seats.index_select(0, whom),
             ],
             1,
@@ -286,29 +286,29 @@ def _see(observations: torch.Tensor) -> _Seen:
     pad = nn.functional.pad
     off = observations[:, SLICES["guards_off"]]
     starts = torch.cat([off[:, :1], observations[:, SLICES["at_start"]]], 1)
-    starts = pad(starts, (_N_ROWS - 1 - MAX_PLAYERS, 0)).unsqueeze(2)
-    track = observations[:, _TRACK].reshape(-1, _N_ROWS, MAX_LAYOUT)
+    starts = pad(starts, (N_ROWS - 1 - MAX_PLAYERS, 0)).unsqueeze(2)
+    track = observations[:, TRACK_ROWS].reshape(-1, N_ROWS, MAX_LAYOUT)
     track = torch.cat([starts, track], 2)  # nothing is on the finish
     stacks = track[:, -MAX_PLAYERS:]
     track = pad(track, (BEHIND, 1 + AHEAD))
-    tiles, pawns = track.split([_N_ROWS - MAX_PLAYERS, MAX_PLAYERS], 1)
+    tiles, pawns = track.split([N_ROWS - MAX_PLAYERS, MAX_PLAYERS], 1)
     finish = (observations[:, SLICES["finish"]] < _ENDS).float().unsqueeze(1)
     shared = torch.cat([tiles, finish, pawns.sum(1, keepdim=True)], 1)
-    seats = torch.cat([observations[:, SLICES["die"]], observations[:, _SEATS]], 1)
-    actions = observations[:, _ACTIONS].reshape(-1, len(_ACTION_ROWS), N_ACTIONS)
+    seats = torch.cat([observations[:, SLICES["die"]], observations[:, SEAT_ROWS]], 1)
+    actions = observations[:, ACTION_ROWS].reshape(-1, len(ACTION_NAMES), N_ACTIONS)
     return _Seen(
-        shared.transpose(1, 2).reshape(-1, _N_SHARED),
+        shared.transpose(1, 2).reshape(-1, N_SHARED),
         pawns.reshape(-1, 1),
         stacks,
-        seats.reshape(-1, _N_SEAT, MAX_PLAYERS).transpose(1, 2).reshape(-1, _N_SEAT),
-        torch.cat([observations[:, _TABLE], off], 1),
+        seats.reshape(-1, N_SEAT, MAX_PLAYERS).transpose(1, 2).reshape(-1, N_SEAT),
+        torch.cat([observations[:, TABLE_ROWS], off], 1),
         observations[:, SLICES["legal"]],
-        actions.transpose(1, 2).reshape(-1, len(_ACTION_ROWS)),
+        actions.transpose(1, 2).reshape(-1, len(ACTION_NAMES)),
     )
 
 
 def _windows(seen: _Seen, shared: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
-    """What is around some slots, seen by some seats: float32[M, _WINDOW].
+    """What is around some slots, seen by some seats: float32[M, WINDOW].
 
     Args:
         seen: what there is to see.
@@ -317,7 +317,7 @@ def _windows(seen: _Seen, shared: torch.Tensor, own: torch.Tensor) -> torch.Tens
     """
     look_up = nn.functional.embedding
     around = [look_up(shared + _NEAR, seen.shared), look_up(own + _NEAR, seen.pawns)]
-    return torch.cat(around, -1).reshape(-1, _WINDOW)
+    return torch.cat(around, -1).reshape(-1, WINDOW)
 
 
 NETWORKS: dict[str, type[MlpNetwork] | type[ActionNetwork]] = {

@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from agents import vector_layout
 from agents.afterstate import ValueNetwork
-from agents.networks import Network
+from agents.networks import ActionNetwork, Network
 from agents.onnx_files import (
     INPUT,
     MAX_PLAYERS_KEY,
@@ -26,6 +26,7 @@ from agents.onnx_files import (
     WIN_SHARES,
     tidy,
 )
+from agents.onnx_networks import ActionScorer, ObservingScorer
 from agents.torch_encoder import Array, Encoder, row_of
 from agents.torch_features import Features
 from thatslife_env.board import MAX_PLAYERS, MIN_PLAYERS, OVER
@@ -50,7 +51,11 @@ class PolicyModel(nn.Module):
     def __init__(self, network: Network, *, with_value: bool) -> None:
         super().__init__()
         self.encoder = Encoder()
-        self.network = network
+        self.scorer: nn.Module = (
+            ActionScorer(network)
+            if isinstance(network, ActionNetwork)
+            else ObservingScorer(network)
+        )
         self.outputs = (POLICY, VALUE) if with_value else (POLICY,)
 
     def forward(self, position: Tensor) -> tuple[Tensor, ...]:
@@ -59,13 +64,13 @@ class PolicyModel(nn.Module):
         Args:
             position: int32[B, SIZE], as `vector_layout` says; not checked.
         """
-        observations, masks = self.encoder(position)
-        scores = self.network.forward_actor(observations)
+        known = self.encoder(position)
+        scores, rewards = self.scorer(known)
+        masks = known.legal
         policy = torch.softmax(torch.where(masks > 0, scores, _NEVER), 1).clamp(min=_LEAST) * masks
         if VALUE not in self.outputs:
             return (policy,)
         players = position[:, vector_layout.SLICES["players"]].float()
-        rewards = self.network.forward_critic(observations)
         shares = ((players - 1) * rewards + 1) / players  # the reward `win` the other way round
         return policy, shares.clamp(0, 1).squeeze(1)
 

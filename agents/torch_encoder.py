@@ -101,9 +101,10 @@ TAKEN: Final = (MOMENT, N_MOVERS + N_OTHER_PAWNS, 1, N_TOWERS, N_TOWERS)
 # tile of a tower the next one
 
 # What the moment comes to: slots where pieces are counted (the start, and 1..36 but for the
-# finish), the finish, the die, whether the phase is move, whether it is give, steal, what keeps
-# absent seats from being the best, the number of others
-MOMENTS: Final = (LAST_SLOT, 1, 1, 1, 2, N_OTHERS, 1)
+# finish), the finish, whether the phase is move; the die; what keeps absent seats from being the
+# best; whether the phase is give or steal, for each other seat; the number of others, what leads
+# are divided by, whether a slot is the finish or beyond it, 0, and 1
+MOMENTS: Final = (LAST_SLOT, 1, 1, 1, N_OTHERS, 2 * N_OTHERS, 1, 1, MAX_TRACK, 1, 1)
 
 # Sums over a tower, one for each seat
 VALUE_SUM, LUCKY_SUM, HEIGHT, TURNERS, TURNED = range(N_MINUS_VALUES, N_MINUS_VALUES + 5)
@@ -116,10 +117,12 @@ RANKS: Final = (*((None, k + 1) for k in range(N_MINUS)), (TURNED, 0), (TURNED, 
 LAST_TURNED, NEXT_TURNED = FIRST_RANK + N_MINUS, FIRST_RANK + N_MINUS + 1
 N_TOWER: Final = FIRST_RANK + len(RANKS)
 
-# Where pieces are counted: slots and finish, to where movers would move, and from where
+# Where pieces are counted: slots and finish, to where movers would move, and from where; the last
+# column, whether the phase is move, is there for what else columns are used for
 TO: Final = LAST_SLOT + 1
 FROM: Final = TO + N_MOVERS
-N_COLUMNS: Final = FROM + N_MOVERS
+IS_MOVE: Final = FROM + N_MOVERS
+N_COLUMNS: Final = IS_MOVE + 1
 
 # Groups of pieces that are counted: guards, pawns of each seat; then these
 N_SHOWN: Final = 1 + MAX_PLAYERS
@@ -130,7 +133,9 @@ ALL, ALL_PAWNS, N_GROUPS = LANDED.stop, LANDED.stop + 1, LANDED.stop + 2
 # (guards first), on top of towers (seat by seat)
 FACE: Final = slice(0, 3)  # value, lucky, and 1 for a gift or -1 for a steal
 KIND: Final = slice(3, 6)  # whether it is a tile to take, a gift, a steal
-N_FACTS: Final = KIND.stop
+N_KINDS: Final = KIND.stop - KIND.start
+SIGN: Final = 6  # 1 for a minus tile, else -1
+N_FACTS: Final = 7
 LAND: Final = MAX_TRACK
 LEAVE: Final = LAND + N_MOVERS
 TOPS: Final = LEAVE + N_MOVERS
@@ -150,14 +155,21 @@ TURNS: Final = STOLEN.stop  # a gift, then a steal
 N_DEEDS: Final = TURNS + 2
 EFFECTS: Final = ("turns", "takes", "taken_value", "taken_lucky", "own_change", "others_change")
 
-# What observations are put together of, one after the other
+# What is known in the end, one part after the other, and observations are put together of
 N_ACTION_ROWS: Final = (OBS_SIZE - SLICES["legal"].start) // N_ACTIONS
+N_PIECES: Final = N_MOVERS + N_OTHER_PAWNS
 PARTS: Final = {
     "moment": (MOMENT,),
+    "pieces": (N_PIECES,),
+    "to": (N_MOVERS,),
     "finish": (1,),
+    "zero": (1,),
+    "one": (1,),
+    "game": (1,),
+    "beyond": (MAX_TRACK,),
     "counts": (N_GROUPS, N_COLUMNS),
     "stay": (N_MOVERS,),
-    "spots": (2, N_MOVERS),
+    "on_way": (N_PIECES,),
     "tower": (MAX_PLAYERS, N_TOWER),
     "facts": (N_TILES_SEEN, N_FACTS),
     "effects": (len(EFFECTS), N_ACTIONS),
@@ -166,11 +178,22 @@ PARTS: Final = {
 }
 
 
-class Seen(NamedTuple):
-    """What the seat to act sees and may do: float32[B, OBS_SIZE], and 1 or 0 in float32[B, 16]."""
+class Known(NamedTuple):
+    """What an encoder works out.
 
-    observations: Tensor
-    masks: Tensor
+    Attributes:
+        numbers: float32[B, N_NUMBERS], the `PARTS`.
+        legal: float32[B, 16], 1 for actions that are legal.
+        zeros: int32[B].
+    """
+
+    numbers: Tensor
+    legal: Tensor
+    zeros: Tensor
+
+    def look_up(self, places: Tensor) -> Tensor:
+        """The numbers at some places, int64[1, N]: float32[B, N]."""
+        return torch.gather(self.numbers, 1, functional.embedding(self.zeros, places))
 
 
 class Towers(nn.Module):
@@ -191,7 +214,7 @@ class Towers(nn.Module):
 
     def __init__(self, ranks: Sequence[tuple[int | None, int]], n_top: int) -> None:
         super().__init__()
-        self.n_numbers = FIRST_RANK + len(ranks)
+        self.n_numbers, self.n_top = FIRST_RANK + len(ranks), n_top
         first, first_bias, second, second_bias = _tower_layers(ranks, n_top)
         constants = {
             "tile_sums": tile_sums(),
@@ -216,14 +239,12 @@ class Towers(nn.Module):
         sums = (self.levels @ functional.embedding(pairs, self.tile_sums)).reshape(-1, N_SUMS)
         hidden = functional.relu(torch.addmm(self.first_bias, sums, self.first))
         numbers = torch.addmm(self.second_bias, hidden, self.second)
-        # below the ground is the 32nd level, where so low a tower has nothing
-        levels = numbers[:, self.n_numbers :].long() & (MAX_TILES - 1)
-        tops = torch.gather(towers.reshape(-1, MAX_TILES), 1, levels)
-        return numbers[:, : self.n_numbers], tops
+        numbers, levels = numbers.split([self.n_numbers, self.n_top], 1)
+        return numbers, torch.gather(towers.reshape(-1, MAX_TILES), 1, levels.long())
 
 
 class Encoder(nn.Module):
-    """From vectors, int32[B, SIZE], to observations and masks."""
+    """From vectors, int32[B, SIZE], to what is known and legal."""
 
     if TYPE_CHECKING:  # its constants
 
@@ -232,32 +253,40 @@ class Encoder(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.towers = Towers(RANKS, N_TOP)
+        cases, case_rows = _cases()
         constants = {
             "row_of": row_of(),
             "places": places(),
             "shift": shift(),
             "hot": hot(),
             "moment": _moment(),
-            "slots": _slots(),
+            "moment_bias": _moment_bias(),
             "groups": _groups(),
-            "gap": _gap(),
-            "first_gap": _first_gap(),
+            "on_way": _on_way(),
+            "room": _room(),
+            "room_bias": _room_bias(),
+            "crowds": _crowds(),
             "tile_facts": tile_facts(),
-            "cases": _cases(),
+            "picked": _picked(case_rows),
+            "alone": _alone(),
+            "none": _zeros(MAX_PAWNS * N_KINDS),
+            "pairs": _pairs(),
+            "two": np.full(2 * N_OTHERS, 2, np.float32),
+            "both": _both(),
+            "cases": cases,
             "case_bounds": _case_bounds(),
             "effects": _effects(),
             "fixed_effects": _fixed_effects(),
             "doing": _doing(),
             "forced": _forced(),
             "unforced": 1 - _forced().sum(0),
-            "order": _order(),
-            "scale": _scale(),
         }
+        self.picks = [len(case_rows), N_KINDS * MAX_PAWNS, 1, N_OTHERS, 1, N_OTHERS]
         for name, values in constants.items():
             self.register_buffer(name, torch.from_numpy(values), persistent=False)
 
-    def forward(self, vectors: Tensor) -> Seen:
-        """What the seats to act see and may do.
+    def forward(self, vectors: Tensor) -> Known:
+        """What is known, and what the seats to act may do.
 
         Args:
             vectors: int32[B, SIZE], as `vector_layout` says; not checked.
@@ -267,74 +296,93 @@ class Encoder(nn.Module):
         moment, pieces, scoring, towers, above = taken.split(TAKEN, 1)  # int32
         track = moment[:, HEAD:]
         moment = (moment == self.hot).float()  # from here on float32
-        moments = torch.addmm(self.slots, moment, self.moment).split(MOMENTS, 1)
-        slots, finish, die, is_move, is_choice, absent, n_others = moments
+        moments = torch.addmm(self.moment_bias, moment, self.moment).split(MOMENTS, 1)
+        slots, finish, is_move, die, absent, is_choice, n_others, lead_scale = moments[:8]
+        beyond, zero, one = moments[8:]
 
         # Pieces: how many of each group stand on each slot, and where they could go
         pieces = pieces.float()
         movers = pieces[:, :N_MOVERS]
-        columns = torch.cat([slots, finish, torch.minimum(movers + die, finish), movers], 1)
-        counts = self.groups @ (pieces.unsqueeze(2) == columns.unsqueeze(1)).float()
-        stay = counts[:, ALL, FROM:] - 1  # [B, 11]
-        # each of these is above 0 where a piece may move, and `is_move` is at most 1
-        may_move = torch.minimum(torch.addmm(self.first_gap, movers, self.gap), finish - movers)
-        may_move = torch.minimum(may_move, torch.minimum(counts[:, ALL_PAWNS, FROM:], is_move))
-        moves = functional.relu(may_move)
+        to = torch.minimum(movers + die, finish)
+        columns = torch.cat([slots, finish, to, movers, is_move], 1)
+        stands = (pieces.unsqueeze(2) == columns.unsqueeze(1)).float()
+        counts = (self.groups @ stands).reshape(-1, N_GROUPS * N_COLUMNS)
+        on_way = (stands @ self.on_way).reshape(-1, N_PIECES)
+        crowd, pawns_there = counts.index_select(1, self.crowds).split(N_MOVERS, 1)
+        # each of these is above 0 where a piece may move
+        room = torch.addmm(self.room_bias, columns, self.room)
+        below, ahead = room.split(N_MOVERS, 1)
+        moves = torch.minimum(torch.minimum(below, ahead), pawns_there).clamp(0, 1)
 
         # Towers, and tiles: on the track, where movers are and would land, on top of towers
         tower, tops = self.towers(towers, above, scoring)
-        spots = columns[:, TO:]
-        landing = torch.gather(track, 1, functional.relu(spots).long())
+        spots = functional.relu(torch.cat([to, movers], 1))
+        landing = torch.gather(track, 1, spots.long())
         codes = torch.cat([track, landing, tops.reshape(-1, N_TOP * MAX_PLAYERS)], 1)
-        facts = functional.embedding(codes, self.tile_facts)  # [B, N_TILES_SEEN, N_FACTS]
-        alone = (functional.relu(1 - stay) * moves)[:, :MAX_PAWNS]
-        leaves = facts[:, LEAVE : LEAVE + MAX_PAWNS, KIND] * alone.unsqueeze(2)  # [B, pawn, kind]
+        facts = functional.embedding(codes, self.tile_facts).reshape(-1, N_TILES_SEEN * N_FACTS)
+        tower = tower.reshape(-1, MAX_PLAYERS * N_TOWER)
+        picked = torch.cat([moment, tower, facts], 1).index_select(1, self.picked)
+        source, kinds, sign, worth, own_tower, other_towers = picked.split(self.picks, 1)
+        alone = torch.addmm(self.none, torch.cat([moves, crowd], 1), self.alone)
+        leaves = kinds * functional.relu(alone)  # pawn by pawn
 
         # Who could be given a tile, or lose one
-        own_top, other_tops = facts[:, TOPS::N_TOP, 0].split([1, N_OTHERS], 1)
-        tower = tower.reshape(-1, MAX_PLAYERS, N_TOWER)
-        own_tower, other_towers = tower[:, :, HAS_TILES].split([1, N_OTHERS], 1)
-        worth = other_tops * (-1 - 2 * own_top).clamp(-1, 1) + absent  # plus tiles: to the least
+        worth = worth * sign + absent  # plus tiles go to the least
         receivers = (worth == worth.amax(1, keepdim=True)).float() * own_tower
-        partners = torch.cat([receivers, other_towers], 1).reshape(-1, 2, N_OTHERS)
-        forced = partners * functional.relu(2 - partners.sum(2, keepdim=True))
-        choices = (is_choice.unsqueeze(1) @ partners).reshape(-1, N_OTHERS)
-        legal = torch.cat([moves, choices], 1)
+        partners = torch.cat([receivers, other_towers], 1)  # [B, 10]
+        # one alone is no choice
+        forced = partners * functional.relu(torch.addmm(self.two, partners, self.pairs))
+        legal = torch.cat([moves, (is_choice * partners) @ self.both], 1)
 
         # What each deed changes, and which deeds each action is
-        tower = tower.reshape(-1, MAX_PLAYERS * N_TOWER)
-        facts = facts.reshape(-1, N_TILES_SEEN * N_FACTS)
-        source = [tower, facts[:, LEAVE * N_FACTS :], moment[:, HEAD - 1 : HEAD]]
-        terms = torch.addmm(self.case_bounds, torch.cat(source, 1), self.cases)
-        effects = torch.addmm(self.fixed_effects, functional.relu(terms), self.effects)
-        doing = torch.cat([leaves.reshape(-1, 3 * MAX_PAWNS), is_choice], 1) @ self.doing
-        forced = forced.reshape(-1, 2 * N_OTHERS)
+        terms = functional.relu(torch.addmm(self.case_bounds, source, self.cases))
+        effects = torch.addmm(self.fixed_effects, terms, self.effects)
+        doing = torch.cat([leaves, is_choice], 1) @ self.doing
         doing = doing * torch.addmm(self.unforced, forced, self.forced)
         effects = effects.reshape(-1, len(EFFECTS), N_DEEDS)
-        effects = effects @ doing.reshape(-1, N_DEEDS, N_ACTIONS)  # [B, 6, 16]
-        _, own, others = effects.split([len(EFFECTS) - 2, 1, 1], 1)
-        n_others = n_others.unsqueeze(2)
-        lead = (n_others * own - others) / (n_others * (2 * CHANGE_SCALE))
+        effects = effects @ doing.reshape(-1, N_DEEDS, N_ACTIONS)
+        effects = effects.reshape(-1, len(EFFECTS) * N_ACTIONS)
+        _, own, others = effects.split([(len(EFFECTS) - 2) * N_ACTIONS, N_ACTIONS, N_ACTIONS], 1)
 
-        # All together, in the order of LAYOUT
         parts = {
             "moment": moment,
+            "pieces": pieces,
+            "to": to,
             "finish": finish,
-            "counts": counts.reshape(-1, N_GROUPS * N_COLUMNS),
-            "stay": stay,
-            "spots": spots,
+            "zero": zero,
+            "one": one,
+            "game": one.cumsum(0),  # counted from 1
+            "beyond": beyond,
+            "counts": counts,
+            "stay": crowd - 1,
+            "on_way": on_way,
             "tower": tower,
             "facts": facts,
-            "effects": effects.reshape(-1, len(EFFECTS) * N_ACTIONS),
-            "lead": lead.reshape(-1, N_ACTIONS),
+            "effects": effects,
+            "lead": (n_others * own - others) / lead_scale,
             "legal": legal,
         }
-        order = functional.embedding(row * 0, self.order)  # the same in every row
-        seen = torch.gather(torch.cat([parts[name] for name in PARTS], 1), 1, order) / self.scale
+        return Known(torch.cat([parts[name] for name in PARTS], 1), legal, row * 0)
+
+
+class Observer(nn.Module):
+    """From what is known to observations, float32[B, OBS_SIZE]."""
+
+    if TYPE_CHECKING:  # its constants
+
+        def __getattr__(self, name: str) -> Tensor: ...
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("order", torch.from_numpy(order()[None]), persistent=False)
+        self.register_buffer("scale", torch.from_numpy(scale()), persistent=False)
+
+    def forward(self, known: Known) -> Tensor:
+        """The observations of the seats to act."""
+        seen = known.look_up(self.order) / self.scale
         seen, actions = seen.split([SLICES["legal"].start, N_ACTION_ROWS * N_ACTIONS], 1)
-        actions = actions.reshape(-1, N_ACTION_ROWS, N_ACTIONS) * legal.unsqueeze(1)
-        actions = actions.reshape(-1, N_ACTION_ROWS * N_ACTIONS)
-        return Seen(torch.cat([seen, actions], 1), legal)
+        actions = actions.reshape(-1, N_ACTION_ROWS, N_ACTIONS) * known.legal.unsqueeze(1)
+        return torch.cat([seen, actions.reshape(-1, N_ACTION_ROWS * N_ACTIONS)], 1)
 
 
 # Constants: what they are, not how fast they are made ------------------------------------------
@@ -407,25 +455,28 @@ def _moment() -> Array:
     """What each number of the moment adds to `MOMENTS`: float32[MOMENT, sum(MOMENTS)]."""
     out = _zeros(MOMENT, sum(MOMENTS))
     columns = np.split(np.arange(sum(MOMENTS)), np.cumsum(MOMENTS)[:-1])
-    slots, finish, die, is_move, is_choice, absent, n_others = columns
+    slots, finish, is_move, die, absent, is_choice, n_others, lead_scale, beyond, _, _ = columns
     for slot in range(1, MAX_TRACK):
         out[HEAD + slot, finish] = slot
         out[HEAD + slot, slots[slot:]] = -99  # pieces that are home are on no slot
+        out[HEAD + slot, beyond[slot:]] = 1
     out[np.arange(DIE_FACES), die] = np.arange(1, DIE_FACES + 1)
     phase = SLICES["phase"].start
-    out[phase + MOVE, is_move] = out[phase + GIVE, is_choice[0]] = 1
-    out[phase + STEALING, is_choice[1]] = 1
+    out[phase + MOVE, is_move] = 1
+    out[phase + GIVE, is_choice[:N_OTHERS]] = out[phase + STEALING, is_choice[N_OTHERS:]] = 1
     for players in range(MIN_PLAYERS, MAX_PLAYERS + 1):
         place = SLICES["players"].start + players - MIN_PLAYERS
         out[place, absent[players - 1 :]] = -1000
         out[place, n_others] = players - 1
+        out[place, lead_scale] = (players - 1) * 2 * CHANGE_SCALE
     return out
 
 
-def _slots() -> Array:
+def _moment_bias() -> Array:
     """What `MOMENTS` are but for that: float32[sum(MOMENTS)]."""
     out = _zeros(sum(MOMENTS))
     out[:LAST_SLOT] = np.arange(LAST_SLOT)
+    out[-1] = 1
     return out
 
 
@@ -443,21 +494,51 @@ def _groups() -> Array:
     return out
 
 
-def _gap() -> Array:
-    """Takes each slot less that of the next lower piece of the same kind: float32[11, 11].
+def _on_way() -> Array:
+    """Which columns are slots of the track where pieces are on their way: float32[N_COLUMNS, 1]."""
+    out = _zeros(N_COLUMNS, 1)
+    out[:LAST_SLOT] = 1
+    return out
 
-    It is 0 for pieces that stand together, and at most 0 for pieces that there are not.
+
+def _crowds() -> Array:
+    """Where the counts have all pieces, then all pawns, where movers are: int64[22]."""
+    counts = np.arange(N_GROUPS * N_COLUMNS).reshape(N_GROUPS, N_COLUMNS)
+    return np.concatenate([counts[ALL, FROM:IS_MOVE], counts[ALL_PAWNS, FROM:IS_MOVE]])
+
+
+def _room() -> Array:
+    """From columns to two numbers of each mover: float32[N_COLUMNS, 22].
+
+    First each slot less that of the next lower piece of the same kind: 0 for pieces that stand
+    together, at most 0 for pieces that there are not. Then the way to the finish, far below 0
+    unless the phase is move.
     """
-    out = np.eye(N_MOVERS, dtype=np.float32) - np.eye(N_MOVERS, k=1, dtype=np.float32)
-    out[MAX_PAWNS - 1, MAX_PAWNS] = 0
-    return out
+    out = _zeros(N_COLUMNS, 2, N_MOVERS)
+    movers = out[FROM:IS_MOVE]
+    movers[:, 0] = np.eye(N_MOVERS) - np.eye(N_MOVERS, k=1)
+    movers[MAX_PAWNS - 1, 0, MAX_PAWNS] = 0
+    movers[:, 1] = -np.eye(N_MOVERS)
+    out[LAST_SLOT, 1] = 1
+    out[IS_MOVE, 1] = _FAR
+    return out.reshape(len(out), -1)
 
 
-def _first_gap() -> Array:
-    """The lowest pawn and guard have the slot before the start below them: float32[11]."""
-    out = _zeros(N_MOVERS)
-    out[[0, MAX_PAWNS]] = 1
-    return out
+def _room_bias() -> Array:
+    """What is added to that: the lowest pawn and guard have the slot before the start below."""
+    out = _zeros(2, N_MOVERS)
+    out[0, [0, MAX_PAWNS]] = 1
+    out[1] = -_FAR
+    return out.reshape(-1)
+
+
+def _alone() -> Array:
+    """From what moves, and how many pieces are there, to 1 for own pawns that leave a tile alone.
+
+    Pawn by pawn, as often as there are kinds of tiles: float32[22, 9]; for all others at most 0.
+    """
+    pawns = np.repeat(np.eye(N_MOVERS, MAX_PAWNS, dtype=np.float32), N_KINDS, 1)
+    return np.concatenate([2 * pawns, -pawns])
 
 
 def tiles() -> Array:
@@ -523,10 +604,15 @@ def _tower_layers(
     for value in values:
         add({value: 1.0, TURNERS: -1.0}, 0, (POINTS, -2))
     add({LUCKY_SUM: 1.0}, 0, (N_LUCKY, 1))
-    tops = [(n_out - n_top + k, 1.0) for k in range(n_top)]  # their levels
-    bias[n_out - n_top :] = -1 - np.arange(n_top)
-    add({HEIGHT: 1.0}, 0, (N_TILES, 1), (HAS_TILES, 1), *tops)
-    add({HEIGHT: 1.0}, -1, (HAS_TILES, -1))
+    # the level of the k-th tile from the top is `height - 1 - k`; if the tower is not so high it is
+    # the highest level, where so low a tower has nothing
+    highest = MAX_TILES - 1
+    bias[n_out - n_top :] = highest
+    for k in range(n_top + 1):
+        to = [(N_TILES, 1), (HAS_TILES, 1)] if k == 0 else [(HAS_TILES, -1)] if k == 1 else []
+        to += [(n_out - n_top + k, -highest)] if k < n_top else []
+        to += [(n_out - n_top + k - 1, highest + 1)] if k > 0 else []
+        add({HEIGHT: 1.0}, -k, *to)
     return np.array(first).T.copy(), np.array(bounds, np.float32), np.array(second), bias
 
 
@@ -534,9 +620,10 @@ def tile_facts() -> Array:
     """Facts of each tile: float32[codes, N_FACTS]."""
     out = _zeros(N_CODES, N_FACTS)
     for code in tiles():
-        out[code] = code + MIN_VALUE, code == LUCKY_CODE, 0, 1, 0, 0
-    out[GIFT - MIN_VALUE] = 0, 0, 1, 0, 1, 0
-    out[STEAL - MIN_VALUE] = 0, 0, -1, 0, 0, 1
+        out[code, :SIGN] = code + MIN_VALUE, code == LUCKY_CODE, 0, 1, 0, 0
+    out[GIFT - MIN_VALUE, :SIGN] = 0, 0, 1, 0, 1, 0
+    out[STEAL - MIN_VALUE, :SIGN] = 0, 0, -1, 0, 0, 1
+    out[:, SIGN] = np.where(out[:, 0] < 0, 1, -1)
     return out
 
 
@@ -548,10 +635,42 @@ def _top(seat: int, k: int) -> int:
 _FAR: Final = 64  # further than any number that it is taken from
 
 
-def _cases() -> Array:
-    """Takes out of the source the terms of each case: float32[source, N_TERMS * N_CASES].
+def _places_of() -> tuple[Array, Array]:
+    """Where towers and facts stand after the moment: int64[6, N_TOWER], [tiles, N_FACTS]."""
+    part = numbered({name: PARTS[name] for name in ("moment", "tower", "facts")})
+    return part["tower"], part["facts"]
 
-    The source is what towers come to, facts of tiles from `LEAVE` on, and 1 for expert scoring.
+
+def _picked(case_rows: Array) -> Array:
+    """What is looked at on its own, see `Encoder.picks`: int64[sum(picks)]."""
+    tower, facts = _places_of()
+    own_top, *other_tops = (_top(seat, 0) for seat in range(MAX_PLAYERS))
+    return np.concatenate(
+        [
+            case_rows,
+            facts[LEAVE : LEAVE + MAX_PAWNS, KIND].reshape(-1),
+            facts[[own_top], SIGN],
+            facts[other_tops, 0],
+            tower[:, HAS_TILES],
+        ]
+    )
+
+
+def _pairs() -> Array:
+    """Less the number of partners of the same choice: float32[10, 10]."""
+    return np.kron(np.eye(2, dtype=np.float32), np.full((N_OTHERS, N_OTHERS), -1, np.float32))
+
+
+def _both() -> Array:
+    """Adds up both choices: float32[10, 5]."""
+    return np.tile(np.eye(N_OTHERS, dtype=np.float32), (2, 1))
+
+
+def _cases() -> tuple[Array, Array]:
+    """What takes the terms of each case out of their source, and that source.
+
+    The source, int64[S], is numbers of the moment, of towers and facts of tiles; the matrix is
+    float32[S, N_TERMS * N_CASES].
 
     Points change by `tile + relu(2 * (bound - tile)) - 2 * lucky * turn` when the tile comes, and
     by the opposite when it goes. In standard scoring, when one comes, the bound is the last minus
@@ -564,19 +683,21 @@ def _cases() -> Array:
     below 0. There is no next one in expert scoring (-10). So `lucky * turn` is the sum of the last
     two, less 10 if lucky.
     """
-    n_towers = MAX_PLAYERS * N_TOWER
-    out = _zeros(n_towers + (N_TILES_SEEN - LEAVE) * N_FACTS + 1, N_TERMS, N_CASES)
+    tower, facts = _places_of()
+    is_expert = HEAD - 1  # in the moment
+    out = _zeros(facts[-1, -1] + 1, N_TERMS, N_CASES)
     for case, (comes, seat, tile) in enumerate(_seats_and_tiles()):
         bound, turned = (LAST_TURNED, NEXT_TURNED) if comes else (NEXT_TURNED, LAST_TURNED)
-        value = n_towers + (tile - LEAVE) * N_FACTS
-        lucky = value + 1
-        under = n_towers + (_top(seat, 0 if comes else 1) - LEAVE) * N_FACTS
-        out[seat * N_TOWER + bound, 0, case] = 2
+        value, lucky = facts[tile, :2]
+        under = facts[_top(seat, 0 if comes else 1), 0]
+        out[tower[seat, bound], 0, case] = 2
         out[value, 0, case] -= 2
         out[value, 1, case] = out[lucky, 2, case] = 1
-        out[seat * N_TOWER + turned, 3, case] = out[under, 4, case] = 1
-        out[lucky, 3:, case] = out[-1, 4, case] = _FAR
-    return out.reshape(len(out), -1)
+        out[tower[seat, turned], 3, case] = out[under, 4, case] = 1
+        out[lucky, 3:, case] = out[is_expert, 4, case] = _FAR
+    out = out.reshape(len(out), -1)
+    source = np.flatnonzero(np.abs(out).sum(1))
+    return out[source], source
 
 
 def _seats_and_tiles() -> list[tuple[bool, int, int]]:
@@ -627,16 +748,17 @@ def _fixed_effects() -> Array:
 
 
 def _doing() -> Array:
-    """Which deeds each action is, by what is left (pawn, kind) and the phase: float32[11, ..]."""
-    out = _zeros(3 * MAX_PAWNS + 2, N_DEEDS, N_ACTIONS)
+    """Which deeds each action is, by what is left (pawn, kind) and the choice: float32[19, ..]."""
+    out = _zeros(N_KINDS * MAX_PAWNS + 2 * N_OTHERS, N_DEEDS, N_ACTIONS)
+    gives, steals = np.split(out[N_KINDS * MAX_PAWNS :], 2)
     for pawn in range(MAX_PAWNS):
-        tile, gift, steal = range(3 * pawn, 3 * pawn + 3)
+        tile, gift, steal = range(N_KINDS * pawn, N_KINDS * pawn + N_KINDS)
         out[tile, pawn, pawn] = 1
         out[gift, GIVES, pawn] = out[gift, TURNS, pawn] = 1
         out[steal, STEALS, pawn] = out[steal, TURNS + 1, pawn] = 1
     for other in range(N_OTHERS):
-        out[-2, GIVES.start + other, FIRST_OPPONENT + other] = 1
-        out[-1, STEALS.start + other, FIRST_OPPONENT + other] = 1
+        gives[other, GIVES.start + other, FIRST_OPPONENT + other] = 1
+        steals[other, STEALS.start + other, FIRST_OPPONENT + other] = 1
     return out.reshape(len(out), -1)
 
 
@@ -658,13 +780,13 @@ def numbered(parts: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
     return places
 
 
-def _order() -> Array:
-    """Where each number of an observation stands in the parts: int64[1, OBS_SIZE]."""
+def order() -> Array:
+    """Where each number of an observation stands in the parts: int64[OBS_SIZE]."""
     part = numbered(PARTS)
     counts, facts, tower, effects = (part[n] for n in ("counts", "facts", "tower", "effects"))
-    zero = facts[0, 0]  # that of the start
+    zero = part["zero"][0]
     tops = facts[TOPS:].reshape(MAX_PLAYERS, N_TOP, N_FACTS)
-    to = slice(TO, FROM)
+    landings = slice(TO, FROM)
     value, lucky, action = range(3)
 
     def of_movers(numbers: Array) -> Array:
@@ -687,26 +809,27 @@ def _order() -> Array:
         "at_start": counts[1:N_SHOWN, 0],
         "home": counts[1:N_SHOWN, LAST_SLOT],
         "legal": part["legal"],
-        "from_slot": of_movers(part["spots"][1]),
-        "to_slot": of_movers(part["spots"][0]),
+        "from_slot": of_movers(part["pieces"][:N_MOVERS]),
+        "to_slot": of_movers(part["to"]),
         "stay": of_movers(part["stay"]),
         "land_value": of_movers(facts[LAND:LEAVE, value]),
         "land_lucky": of_movers(facts[LAND:LEAVE, lucky]),
         "land_action": of_movers(facts[LAND:LEAVE, action]),
-        "land_own": of_movers(counts[LANDED.start, to]),
-        "land_opponents": of_movers(counts[LANDED.start + 1, to]),
-        "land_guards": of_movers(counts[LANDED.start + 2, to]),
+        "land_own": of_movers(counts[LANDED.start, landings]),
+        "land_opponents": of_movers(counts[LANDED.start + 1, landings]),
+        "land_guards": of_movers(counts[LANDED.start + 2, landings]),
         "lead_change": part["lead"],
     }
     rows |= {name: effects[row] for row, name in enumerate(EFFECTS) if name in SLICES}
-    out = np.zeros((1, OBS_SIZE), np.int64)
-    out[0, :HEAD] = part["moment"][:HEAD]
+    out = np.zeros(OBS_SIZE, np.int64)
+    out[:HEAD] = part["moment"][:HEAD]
     for name, numbers in rows.items():
-        out[0, SLICES[name]] = numbers.reshape(-1)
+        out[SLICES[name]] = numbers.reshape(-1)
     return out
 
 
-def _scale() -> Array:
+def scale() -> Array:
+    """What each number of an observation is divided by: float32[OBS_SIZE]."""
     out = np.ones(OBS_SIZE, np.float32)
     for row in LAYOUT:
         out[SLICES[row.name]] = SCALES.get(row.name, 1)

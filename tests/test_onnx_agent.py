@@ -239,11 +239,11 @@ def large_policy() -> PolicyModel:
     return PolicyModel(network, with_value=True)
 
 
-@pytest.mark.parametrize(("name", "bound"), [("policy", 240), ("value", 195)])
+@pytest.mark.parametrize(("name", "bound"), [("policy", 150), ("value", 195)])
 def test_few_operations(tmp_path, name, bound):
-    """Each takes about 0.7 microseconds, whatever it does, and they are most of the time of a move.
+    """They are most of the time of a move, whatever each does.
 
-    Counted is what onnxruntime makes of the model when it loads it: usual are 227 and 187.
+    Counted is what onnxruntime makes of the model when it loads it: usual are 141 and 186.
     """
     options = onnxruntime.SessionOptions()
     options.optimized_model_filepath = str(tmp_path / "optimized.onnx")
@@ -259,7 +259,7 @@ def test_a_move_is_faster_than_in_torch(tmp_path):
     """Usual is a third of the time: noise, which both meet, does not matter."""
     model = large_policy()
     (tmp_path / "policy.onnx").write_bytes(to_onnx(model))
-    players = agents.make(f"onnx:{tmp_path}"), NetworkAgent("torch", model.network)
+    players = agents.make(f"onnx:{tmp_path}"), NetworkAgent("torch", model.scorer.network)
     states = decisions(50)
     best = np.full((2, len(states)), np.inf)
     for _ in range(10):

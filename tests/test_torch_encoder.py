@@ -2,13 +2,14 @@
 
 import itertools
 import random
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 import torch
 from conftest import played, random_board, random_position
 
-from agents.torch_encoder import SCALES, Encoder
+from agents.torch_encoder import SCALES, Encoder, Observer
 from agents.vector_layout import vectors_of
 from thatslife_env import PRESETS, Position, Ruleset
 from thatslife_env.board import N_ACTIONS, NOWHERE, OVER, PHASE_NAMES, ROLL
@@ -21,12 +22,29 @@ torch.set_num_threads(1)
 CHUNK = 1024
 
 
+class Seen(NamedTuple):
+    observations: torch.Tensor
+    masks: torch.Tensor
+
+
+class Both(torch.nn.Module):
+    """From vectors to observations and masks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder, self.observer = Encoder(), Observer()
+
+    def forward(self, vectors: torch.Tensor) -> Seen:
+        known = self.encoder(vectors)
+        return Seen(self.observer(known), known.legal)
+
+
 @pytest.fixture(scope="module")
-def encoder() -> Encoder:
-    return Encoder().eval()
+def encoder() -> Both:
+    return Both().eval()
 
 
-def assert_agree(encoder: Encoder, states: np.ndarray) -> None:
+def assert_agree(encoder: Both, states: np.ndarray) -> None:
     """Observation and mask of each state, number for number."""
     observations = np.zeros((CHUNK, OBS_SIZE), np.float32)
     masks = np.zeros((CHUNK, N_ACTIONS), np.bool_)
