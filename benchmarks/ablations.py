@@ -3,8 +3,9 @@
     python benchmarks/ablations.py [--steps 1000000] [--seeds 3] [--only NAME ...] [--out DIR]
 
 Every run is `train.py` with `configs/ppo_2p.yaml` and the changes of the table, on the same deals
-for a seed; what is done already is not done again. DIR gets the runs, `ablations.md` and
-`ablations.png`: curves of win shares against greedy, the mean of the seeds with their range.
+for a seed; what is done already is not done again. DIR gets the runs and, of all that are done,
+`ablations.md` and `ablations.png`: curves of win shares against greedy, the mean of the seeds with
+their range.
 """
 
 import subprocess
@@ -22,21 +23,23 @@ from agents.plots import COLORS, new_figure, write_png
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 CONFIG: Final = ROOT / "configs" / "ppo_2p.yaml"
-BASE: Final = "as configured"
+SELF: Final = "opponents={self: 1}"
+
+LEAGUE: Final = "opponents={self: 0.8, snapshots: 0.2}"
 VARIANTS: Final[dict[str, list[str]]] = {
-    BASE: [],
-    "plain network": ["network={kind: mlp}"],
-    "plain network without action rows": ["network={kind: blind}"],
-    "shaping 0.01 a point": ["reward.shaping=0.01"],
-    "no snapshots": ["opponents={self: 1}"],
-    "snapshots drawn alike": ["snapshots.focus=0"],
+    "self-play alone": [SELF],
+    "plain network": [SELF, "network={kind: mlp}"],
+    "plain network without action rows": [SELF, "network={kind: blind}"],
+    "shaping 0.01 a point": [SELF, "reward.shaping=0.01"],
+    "a league": [LEAGUE],
+    "a league drawn alike": [LEAGUE, "snapshots.focus=0"],
     "against greedy only": ["opponents={greedy: 1}"],
-    "lambda 0.8": ["ppo.gae_lambda=0.8"],
-    "lambda 1": ["ppo.gae_lambda=1"],
-    "batches of 256": ["ppo.batch_size=256"],
-    "batches of 4096": ["ppo.batch_size=4096"],
+    "lambda 0.8": [SELF, "ppo.gae_lambda=0.8"],
+    "lambda 1": [SELF, "ppo.gae_lambda=1"],
+    "batches of 256": [SELF, "ppo.batch_size=256"],
+    "batches of 4096": [SELF, "ppo.batch_size=4096"],
 }
-"""What is changed: name to `--set` of train.py."""
+"""What is changed: name to `--set` of train.py. Leagues get a snapshot for each evaluation."""
 
 
 def main() -> None:
@@ -51,13 +54,11 @@ def main() -> None:
     arguments = parser.parse_args()
     require("torch", "matplotlib", extra="train")
     names = [name for name in VARIANTS if name in (arguments.only or VARIANTS)]
-    found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     for seed in range(arguments.seeds):  # seed by seed, so that a part of it already compares
         for name in names:
             folder = arguments.out / f"{name.replace(' ', '-')}-seed-{seed}"
             train(folder, VARIANTS[name], arguments.steps, seed)
-            found[name].append(describe(folder))
-        write(found, arguments.out)
+        write(arguments.out)
     print((arguments.out / "ablations.md").read_text(encoding="utf-8"))
 
 
@@ -73,18 +74,27 @@ def train(folder: Path, changes: list[str], steps: int, seed: int) -> None:
     if (folder / "config.yaml").is_file():
         command += ["--resume", str(folder)]
     else:
-        common = [f"total_steps={steps}", f"seed={seed}", f"evaluation.every={max(steps // 8, 1)}"]
+        every = max(steps // 8, 1)
+        common = [f"total_steps={steps}", f"seed={seed}", f"evaluation.every={every}"]
+        common += [f"snapshots.every={every}"] if LEAGUE in changes else []
         command += ["--config", str(CONFIG), "--run", str(folder), "--set", *common, *changes]
     if subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode:
         raise FailedError(f"{folder}: the run failed: {' '.join(command)}")
 
 
-def write(found: dict[str, list[dict[str, Any]]], out: Path) -> None:
+def write(out: Path) -> None:
     """Write table and plot of what has been trained so far."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for name in VARIANTS:
+        folders = sorted(out.glob(f"{name.replace(' ', '-')}-seed-*"))
+        runs = [describe(folder) for folder in folders if (folder / "results.json").is_file()]
+        if runs:
+            found[name] = runs
     opponents = list(next(iter(found.values()))[0]["win_shares"])
+    shown = " | ".join(f"v `{name}`" for name in opponents)
     lines = [
-        "| variant | changes | " + " | ".join(f"v `{name}`" for name in opponents) + " | minutes |",
-        "|---" * (len(opponents) + 3) + "|",
+        f"| variant | changes | seeds | {shown} | minutes |",
+        "|---" * (len(opponents) + 4) + "|",
     ]
     for name, runs in found.items():
         shares = [
@@ -93,8 +103,9 @@ def write(found: dict[str, list[dict[str, Any]]], out: Path) -> None:
         ]
         cells = [f"{each.mean():.3f} ({each.min():.3f}-{each.max():.3f})" for each in shares]
         minutes = np.mean([run["seconds"] for run in runs]) / 60
-        changes = ", ".join(f"`{change}`" for change in VARIANTS[name])
-        lines.append(f"| {name} | {changes} | " + " | ".join(cells) + f" | {minutes:.1f} |")
+        changes = ", ".join(f"`{change}`" for change in VARIANTS[name] if change != SELF)
+        shown = " | ".join(cells)
+        lines.append(f"| {name} | {changes} | {len(runs)} | {shown} | {minutes:.1f} |")
     write_text(out / "ablations.md", "\n".join(lines) + "\n")
 
     figure = new_figure(9, 6)
