@@ -51,3 +51,10 @@ def test_javascript(name, tmp_path, monkeypatch):
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert result(done.stdout, "greedy") > 0.85
+
+
+def test_javascript_of_the_page_about_the_page():
+    (shown,) = blocks(ROOT / "docs" / "web.md", "js")
+    done = execute("node", "--input-type=module", "--eval", shown, cwd=ROOT / "web")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
