@@ -7,13 +7,14 @@ READY := $(VENV)/ready
 MODULES := node_modules/.package-lock.json
 PORT ?= 8000
 
-.PHONY: help setup test test-adapters test-ray test-slow test-js test-web check demo bench web web-ready web-models screenshots pictures clean
+.PHONY: help setup test test-adapters test-ray test-slow test-js test-web check docs demo bench web web-ready web-models screenshots pictures clean
 
 help:
 	@echo "make demo       set up from nothing, train, evaluate, export; shows what it did"
 	@echo "make test       set up from nothing, then every check"
 	@echo "make test-adapters  OpenSpiel, TorchRL, Tianshou and SuperSuit, and the newest Gymnasium"
 	@echo "make test-slow  the long forms of the tests"
+	@echo "make docs       the documentation as a site, in build/docs"
 	@echo "make web        prepare the page and serve it on localhost (needs Node.js; PORT=8000)"
 	@echo "make web-models  the built-in players, exported for the page; make web does it too"
 	@echo "make test-js    the rules of the page, in JavaScript, against those in Python"
@@ -37,8 +38,15 @@ check: setup
 	$(RUN) -m ruff check .
 	$(RUN) -m mypy
 
-test: check web-ready
+test: check docs web-ready
 	$(RUN) -m pytest --numprocesses 2
+
+# Anew each time: what Sphinx has read before it does not warn of again.
+SITE := build/docs
+docs: setup
+	rm -rf $(SITE) build/doctrees
+	$(RUN) -m sphinx --quiet --fail-on-warning --keep-going --doctree-dir build/doctrees docs $(SITE)
+	@echo "$(SITE)/index.html"
 
 # Long forms; then with every index checked; then uncompiled.
 test-slow: setup web-ready

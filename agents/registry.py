@@ -1,5 +1,7 @@
 """From a spec, the text by which an agent is named everywhere, to the agent.
 
+Specs are::
+
     random | greedy | human | mc:rollouts=300 | mc:playouts=2000 | policy:PATH | td:PATH |
     expectimax:depth=2,value=[td:builtin/2p] | mcts:simulations=400 | solved:BOARD | onnx:PATH
 

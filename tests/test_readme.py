@@ -4,23 +4,25 @@ import importlib.util
 import re
 import subprocess
 import sys
-from pathlib import Path
+import tomllib
 
 import numpy as np
 import pytest
+import yaml
 from make_images import TOLERANCE, unlikeness
 from PIL import Image
+from tutorials import ROOT, TUTORIALS, blocks
 
+import thatslife_env
 from agents.video import frames
 
-ROOT = Path(__file__).resolve().parent.parent
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
-ELSEWHERE = {"adapters.md", "ray.md"}  # what needs other libraries: tests/cluster
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 BLOCKS = [
     pytest.param(block, id=f"{page.name}-{number}")
     for page in PAGES
-    if page.name not in ELSEWHERE
-    for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
+    if page.name != "adapters.md"  # needs other libraries: tests/adapters
+    if page.parent != TUTORIALS  # whole programs: test_tutorials.py
+    for number, block in enumerate(blocks(page, "python"))
 ]
 
 
@@ -46,6 +48,32 @@ def test_generated_parts_are_up_to_date():
     assert done.returncode == 0, done.stderr
 
 
+def test_the_api_is_told_of_every_public_module():
+    page = (ROOT / "docs" / "api" / "thatslife_env.rst").read_text()
+    told = re.findall(r"^\.\. automodule:: thatslife_env\.(\w+)$", page, re.MULTILINE)
+    modules = {path.stem for path in (ROOT / "thatslife_env").glob("[a-z]*.py")}
+    assert sorted(told) == sorted(modules)
+
+
+def test_modules_that_the_docs_name_exist():
+    page = (ROOT / "docs" / "contributing.md").read_text()
+    named = re.findall(r"`((?:agents|tests|docs)/[\w./]+)`", page)
+    assert len(named) > 30
+    for name in set(named):
+        assert name == "tests/test_NAME.py" or (ROOT / name).exists(), name
+
+
+def test_citation_names_this_package():
+    """`CITATION.cff` has what its format requires, and the facts of the package."""
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert {"cff-version", "message", "title", "authors"} <= set(cited)
+    assert cited["cff-version"] == "1.2.0"
+    assert cited["version"] == thatslife_env.__version__
+    package = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert cited["license"] == package["license"]
+    assert cited["authors"] == package["authors"]
+
+
 def test_pictures_are_up_to_date():
     """As `make pictures` makes them, but for the letters of another FreeType."""
     path = ROOT / "docs" / "pictures.py"
@@ -68,7 +96,8 @@ def test_pictures_are_up_to_date():
 
 def test_links_lead_somewhere():
     for page in PAGES:
-        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+        prose = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+        for target in re.findall(r"\]\(([^)#]+)\)", prose):
             if not target.startswith("http"):
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
 

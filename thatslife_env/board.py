@@ -187,7 +187,7 @@ class Ruleset:
         Args:
             name: one of `PRESETS`.
             **overrides: fields of `Ruleset`; `classic` gives 2 pawns with 5 and 6 players unless
-            `pawns` is given.
+                `pawns` is given.
 
         Raises:
             ValueError: an unknown name or field, or a value outside its set.

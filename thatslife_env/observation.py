@@ -182,7 +182,7 @@ def views(observation: npt.NDArray[np.float32]) -> dict[str, npt.NDArray[np.floa
         observation: float32[OBS_SIZE], or float32[..., OBS_SIZE].
 
     Returns:
-        Name of each row to a view of shape [..., *row.shape] of the same memory.
+        Name of each row to a view of shape `[..., *row.shape]` of the same memory.
     """
     return {
         row.name: observation[..., SLICES[row.name]].reshape(*observation.shape[:-1], *row.shape)

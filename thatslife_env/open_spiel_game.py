@@ -1,5 +1,7 @@
 """The game `python_thatslife` for OpenSpiel; importing this module registers it.
 
+An example::
+
     import pyspiel
     import thatslife_env.open_spiel_game
 
@@ -8,21 +10,22 @@
 Chance is explicit: a shuffled track is laid tile by tile, from the start on, then each roll is a
 chance node. Everything is public. Returns come at the end and sum to zero.
 
-| parameter | values | if not given |
-|---|---|---|
-| `preset` | `basic`, `classic`, `expert`, `full` | `basic` |
-| `players` | 2..6 | 2 |
-| `pawns` | 1..3 | 0: what the preset says |
-| `layout` | `shuffled`, `standard`, `variant1`, `variant2`, or a list: `[-3;lucky;5;gift]` | empty: the preset's |
-| `action_tiles`, `guards` | `on`, `off` | empty: the preset's |
-| `scoring` | `standard`, `expert` | empty: the preset's |
-| `reward` | `win`, `rank` (`rewards.REWARDS`; `margin` is clipped and so not zero-sum) | `win` |
+Parameters; what is not given is as in the preset:
+
+- `preset`: `basic` (if not given), `classic`, `expert` or `full`.
+- `players`: 2..6; if not given 2.
+- `pawns`: 1..3; 0 is what the preset says.
+- `layout`: `shuffled`, `standard`, `variant1`, `variant2`, or a list: `[-3;lucky;5;gift]`.
+- `action_tiles`, `guards`: `on` or `off`.
+- `scoring`: `standard` or `expert`.
+- `reward`: `win` (if not given) or `rank` (`rewards.REWARDS`); `margin` is clipped and so not
+  zero-sum.
 
 Actions of players are those of every other interface, 0..15. Outcomes of chance: a roll of d is
 d - 1, and the next tile of the track is its place among the values -10..8, lucky as 0. The
 observation tensor is that of `observation.py` (zeros while the track is being laid), its pieces by
 the names of `observation.LAYOUT`; the information state is the history, as text alone.
-"""  # noqa: E501  # rows of a table
+"""
 
 import json
 import re

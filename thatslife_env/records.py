@@ -2,7 +2,7 @@
 
 A record file has one game per line, each the JSON of the rule page; this module writes them in
 ASCII, so that a line is a line for every reader. A `Game` is being played or was loaded: both can
-be replayed and played on.
+be replayed and played on::
 
     game = Game.deal(Ruleset.preset("basic"), seed=7)
     while not game.position.is_over:

@@ -3,16 +3,14 @@
 `env` is `raw_env` in PettingZoo's usual wrappers: checked, and slower. `raw_env` needs no wrapper
 to be right: an illegal action raises and changes nothing.
 
-| | |
-|---|---|
-| agents | `player_0` .. `player_5`, 2 to 6 of them |
-| actions | Discrete(16): 0..2 own pawns, 3..10 guards, 11..15 opponents to the left |
-| observations | Dict: `observation` Box float32[OBS_SIZE], `action_mask` int8[16], 1 = legal |
-| rewards | at the end, by name: `win`, `margin`, `rank`; on request shaping on every step |
-| termination | all seats together, when every pawn is home; never truncated |
+- Agents: `player_0` .. `player_5`, 2 to 6 of them.
+- Actions: Discrete(16): 0..2 own pawns, 3..10 guards, 11..15 opponents to the left.
+- Observations: Dict: `observation` Box float32[OBS_SIZE], `action_mask` int8[16], 1 = legal.
+- Rewards: at the end, by name: `win`, `margin`, `rank`; on request shaping on every step.
+- Termination: all seats together, when every pawn is home; never truncated.
 
 A seat whose pawns are home stays an agent and is skipped. `observe` may be called for any seat at
-any time; the mask of a seat that is not to decide is all zeros. Version history: v0, the first.
+any time; the mask of a seat that is not to decide is all zeros.
 """
 
 from collections.abc import Mapping

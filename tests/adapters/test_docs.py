@@ -1,36 +1,29 @@
-"""The examples of `docs/adapters.md` run."""
+"""The examples of `docs/adapters.md` and the tutorials of these libraries run."""
 
 import re
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from tutorials import ROOT, WITH_ADAPTERS, blocks, execute, program, result
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")
-EXAMPLES = {
-    section.splitlines()[0]: re.search(r"```python\n(.*?)```", section, re.DOTALL)
-    for section in PAGE.split("\n## ")[1:]
-}
-
-
-def test_each_library_has_an_example():
-    assert list(EXAMPLES) == ["OpenSpiel", "TorchRL", "Tianshou", "SuperSuit"]
-    assert PAGE.count("```python") == len(EXAMPLES)
-    assert all(EXAMPLES.values())
+PAGE = ROOT / "docs" / "adapters.md"
+LIBRARIES = ["Tianshou", "SuperSuit"]  # those without a tutorial
+EXAMPLES = dict(zip(LIBRARIES, blocks(PAGE, "python"), strict=True))
+PROGRAMS = EXAMPLES | {name: program(name) for name in WITH_ADAPTERS}
 
 
-@pytest.mark.parametrize("library", EXAMPLES)
-def test_the_example_runs(library):
+def test_each_example_stands_with_its_library():
+    text = PAGE.read_text(encoding="utf-8")
+    sections = re.findall(r"^## (\w+)$", text, re.MULTILINE)
+    assert sections == ["OpenSpiel", "TorchRL", *LIBRARIES]
+    assert all(library.lower() in EXAMPLES[library] for library in LIBRARIES)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_program_runs(name):
     """Without `-W error`, as these libraries warn of their own doings."""
-    done = subprocess.run(
-        [sys.executable, "-c", EXAMPLES[library][1]],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    done = execute(sys.executable, "-c", PROGRAMS[name])
     assert done.returncode == 0, done.stderr
     assert done.stdout
+    if name in WITH_ADAPTERS:
+        assert -1 < result(done.stdout, "greedy") < 1

@@ -19,6 +19,7 @@ import ray
 import torch
 from conftest import decisions
 from ray.cluster_utils import Cluster
+from tutorials import WITH_RAY, execute, program, result
 
 import agents
 from agents.base import Agent
@@ -495,13 +496,9 @@ def test_evaluate_writes_the_same_results(tmp_path):
 
 # The docs ---------------------------------------------------------------------------------------
 
-PAGE = ROOT / "docs" / "ray.md"
 
-
-@pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL))
-def test_python_of_the_docs_runs(block):
-    done = subprocess.run(
-        [sys.executable, "-c", block], cwd=ROOT, capture_output=True, text=True, timeout=ENOUGH
-    )
+@pytest.mark.parametrize("name", WITH_RAY)
+def test_the_tutorial_runs(name):
+    done = execute(sys.executable, "-c", program(name))
     assert done.returncode == 0, done.stderr
-    assert done.stdout
+    assert 0 < result(done.stdout, "greedy") < result(done.stdout, "random") < 1
