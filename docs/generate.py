@@ -7,6 +7,7 @@ A part stands between `<!-- generated: NAME -->` and `<!-- end -->`.
 """
 
 import re
+import runpy
 import sys
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from thatslife_env.spec import action_table
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = (
     "README.md",
-    *(f"docs/{name}.md" for name in ("environment", "export", "solved", "training")),
+    *(f"docs/{name}.md" for name in ("benchmark", "environment", "export", "solved", "training")),
 )
 PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -73,6 +74,12 @@ def board_table() -> str:
     return "\n".join(lines)
 
 
+def task_table() -> str:
+    """The tasks of the benchmark of algorithms."""
+    tasks = runpy.run_path(str(ROOT / "benchmarks" / "algorithms" / "tasks.py"))
+    return tasks["task_table"]()
+
+
 PARTS = {
     "picture": picture,
     "actions": action_table,
@@ -82,6 +89,7 @@ PARTS = {
     "agents": agent_table,
     "features": features_table,
     "boards": board_table,
+    "tasks": task_table,
     "config": config_table,
     "vector": vector_table,
 }
