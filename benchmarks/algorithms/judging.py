@@ -7,7 +7,7 @@ import itertools
 import json
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -105,13 +105,23 @@ def _file_name(label: str) -> str:
     return re.sub(r"[^\w=.]+", "-", label)
 
 
-def over_seeds(values: list[float]) -> tuple[float, float, float]:
-    """Mean over seeds, and the ends of its 95 % interval by Student's t; NaN of a single seed."""
+def over_seeds(
+    values: Sequence[float], ends: Sequence[Sequence[float]] | None = None
+) -> tuple[float, float, float]:
+    """Mean over seeds, and the ends of its 95 % interval by Student's t.
+
+    Seeds that are alike leave a doubt, that of the deals they were all judged on; so the interval
+    reaches at least as far as theirs do in the mean. That is all of it for a single seed.
+
+    Args:
+        values: one of each seed.
+        ends: of the interval over deals of each, if they are not exact.
+    """
     from scipy import stats
 
     given = np.array(values)
-    n = len(given)
-    if n == 1:
-        return float(given[0]), np.nan, np.nan
-    reach = stats.t.ppf((1 + LEVEL) / 2, n - 1) * given.std(ddof=1) / n**0.5
-    return float(given.mean()), float(given.mean() - reach), float(given.mean() + reach)
+    n, mean, reach = len(given), float(given.mean()), 0.0
+    if n > 1:
+        reach = float(stats.t.ppf((1 + LEVEL) / 2, n - 1) * given.std(ddof=1) / n**0.5)
+    low, high = (mean, mean) if ends is None else np.mean(ends, axis=0)
+    return mean, min(mean - reach, float(low)), max(mean + reach, float(high))

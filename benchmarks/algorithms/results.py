@@ -36,11 +36,13 @@ def _ratings_table(found: Json) -> str:
     rows = []
     for algorithm, runs in found["runs"].items():
         labels = [run["label"] for run in runs]
-        rating = over_seeds([agents[label]["rating"] for label in labels])
+        own = [agents[label] for label in labels]
+        rating = over_seeds([one["rating"] for one in own], [one["rating_ci95"] for one in own])
         cells = [_interval(*rating, digits=0)]
         for spec in ANCHORS:
-            shares = [pairs[label, spec]["win_share_a"] for label in labels]
-            cells.append(_interval(*np.clip(over_seeds(shares), 0, 1)))
+            own = [pairs[label, spec] for label in labels]
+            share = over_seeds([one["win_share_a"] for one in own], [one["ci95"] for one in own])
+            cells.append(_interval(*np.clip(share, 0, 1)))
         rows.append((rating[0], [f"**{algorithm}**", *cells, _time(runs)]))
     for label in _others(found, agents):
         rating = agents[label]["rating"]
@@ -66,9 +68,9 @@ def _losses_table(task: Task, found: Json) -> str:
     for name, labels in groups.items():
         of_seeds = [found["losses"][label] for label in labels]
         cells = []
-        for key, top in (("loss", 1), ("exploitability", 1), ("optimal_share", 1)):
+        for key in ("loss", "exploitability", "optimal_share"):
             means = [float(np.mean([one[key] for one in boards])) for boards in of_seeds]
-            cells.append(_interval(*np.clip(over_seeds(means), 0, top), digits=4))
+            cells.append(_interval(*np.clip(over_seeds(means), 0, 1), digits=4))
         for place in range(len(task.boards)):
             mean = over_seeds([boards[place]["loss"] for boards in of_seeds])[0]
             cells.append(f"{mean:.4f}")
@@ -102,7 +104,7 @@ def _time(runs: list[Json]) -> str:
 
 
 def _interval(value: float, low: float, high: float, digits: int = 3) -> str:
-    if np.isnan(low):
+    if low == high:  # exact, or the anchor of the ratings
         return f"{value:.{digits}f}"
     return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
@@ -113,10 +115,10 @@ def plot(tasks: Sequence[Task], found: Sequence[Json], path: Path) -> None:
     panels = figure.subplots(1, len(tasks), squeeze=False)[0]
     for axes, task, results in zip(panels, tasks, found, strict=True):
         for number, (algorithm, runs) in enumerate(results["runs"].items()):
-            steps = [step for step, _ in runs[0]["curve"]]
-            values = np.array([[value for _, value in run["curve"]] for run in runs])
-            points = np.array([over_seeds(list(column)) for column in values.T])
-            points = np.clip(points, 0, 1)
+            curves = np.array([run["curve"] for run in runs])  # [seeds, points, 4]
+            steps, n_points = curves[0, :, 0], curves.shape[1]
+            scores = [over_seeds(curves[:, at, 1], curves[:, at, 2:]) for at in range(n_points)]
+            points = np.clip(scores, 0, 1)
             color = COLORS[number % len(COLORS)]
             axes.plot(steps, points[:, 0], "o-", markersize=3, color=color, label=algorithm)
             axes.fill_between(

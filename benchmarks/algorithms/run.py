@@ -121,7 +121,8 @@ def train_once(task: Any, algorithm: str, seed: int, budget: int, out: Path) -> 
 
     Returns:
         What it was asked for, and what came of it: `kind` and `label` of the agent, `steps`,
-        `seconds` of processor time, and `curve`, pairs of step and score.
+        `seconds` of processor time, and `curve`: at each evaluation the step, the score, and the
+        ends of its interval over deals.
 
     Raises:
         UsageError: the run that is there was asked for something else.
@@ -146,10 +147,10 @@ def train_once(task: Any, algorithm: str, seed: int, budget: int, out: Path) -> 
             if done[key] != value:
                 raise UsageError(f"{folder}: a run with another {key}; name another --out")
         return done
-    curve: list[tuple[int, float]] = []
+    curve: list[tuple[float, ...]] = []
 
     def report(step: int, learner: agents.base.Agent) -> None:
-        curve.append((step, task.score(learner)))
+        curve.append((step, *task.score(learner)))
         say(f"{task.name} {label}: {step:,} of {budget:,}, {task.measure} {curve[-1][1]:.3f}")
 
     forget(label, list(out.glob("*/*")))

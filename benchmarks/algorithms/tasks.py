@@ -12,7 +12,7 @@ from agents.base import Agent
 from agents.boards import load_board
 from agents.config import GameSection, Setting
 from agents.regret import regret
-from agents.tournament import play_duel
+from agents.tournament import bootstrap, play_duel
 from thatslife_env.games import stream_seeds
 
 OPPONENTS: Final = {"random": 1.0, "greedy": 1.0}
@@ -60,15 +60,21 @@ class Task:
             return "loss against the optimal opponent"
         return f"win share against {RIVAL}"
 
-    def score(self, agent: Agent) -> float:
-        """How an agent stands: the `measure`, which for boards is the mean of them."""
+    def score(self, agent: Agent) -> tuple[float, float, float]:
+        """How an agent stands by the `measure`, which for boards is the mean of them.
+
+        Returns:
+            The score, and the ends of its 95 % interval over deals; an exact score is its own.
+        """
         if self.boards:
-            return sum(regret(agent, board).loss for board in self.boards) / len(self.boards)
+            loss = sum(regret(agent, board).loss for board in self.boards) / len(self.boards)
+            return loss, loss, loss
         [setting] = self.settings()
         rival = agents.make(RIVAL)
         seeds = stream_seeds(SEED, self.deals)
         duel, _ = play_duel([agent, rival], 0, 1, setting.ruleset, seeds)
-        return float(duel.win_share.mean())
+        low, high = bootstrap(duel.win_share.mean(axis=1), SEED)
+        return float(duel.win_share.mean()), low, high
 
 
 def on_boards(name: str, budget: int, *boards: str) -> Task:
