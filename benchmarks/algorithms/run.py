@@ -49,8 +49,9 @@ def main() -> None:
         if not is_ours:
             raise UsageError(f"{arguments.out}: another process is at work there")
         tasks = [TASKS[name] for name in dict.fromkeys(arguments.task)]
-        found = [
-            run_task(
+        found: dict[str, Json] = {}
+        for task in tasks:
+            found[task.name] = run_task(
                 task,
                 list(dict.fromkeys(arguments.algorithm)),
                 arguments.seeds,
@@ -58,16 +59,12 @@ def main() -> None:
                 arguments.agent,
                 arguments.out / task.name,
             )
-            for task in tasks
-        ]
-        write_json(
-            arguments.out / "results.json",
-            {task.name: results for task, results in zip(tasks, found, strict=True)},
-        )
-        tables = [markdown(task, results) for task, results in zip(tasks, found, strict=True)]
-        write_text(arguments.out / "results.md", "\n".join(tables))
-        plot(tasks, found, arguments.out / "curves.png")
-    print("\n".join(tables))
+            done = tasks[: len(found)]
+            tables = [markdown(task, found[task.name]) for task in done]
+            print(f"\n{tables[-1]}", flush=True)
+            write_json(arguments.out / "results.json", found)
+            write_text(arguments.out / "results.md", "\n".join(tables))
+            plot(done, list(found.values()), arguments.out / "curves.png")
     say(f"{arguments.out / 'results.md'}, {arguments.out / 'curves.png'}")
 
 
