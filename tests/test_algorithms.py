@@ -298,6 +298,19 @@ def test_runs_of_other_settings_are_refused(command):
     assert "tiny-v0/td/seed-0: a run with another budget" in said
 
 
+def test_games_of_a_run_that_is_trained_anew_are_forgotten(tmp_path):
+    """Those against others that lie in their folders; what is kept of the others stays."""
+    players = {name: agents.make(name) for name in ("random", "greedy", "expectimax:depth=1")}
+    folders = {name: tmp_path / name.partition(":")[0] for name in players}
+    judging.rate(PLAYED, players, folders)
+    kept = [tmp_path / "expectimax" / "games" / "random", tmp_path / "greedy" / "games" / "random"]
+    gone = tmp_path / "expectimax" / "games" / "greedy"
+    assert all(any(folder.iterdir()) for folder in (*kept, gone))
+    judging.forget("greedy", list(folders.values()))
+    assert not gone.exists()
+    assert all(any(folder.iterdir()) for folder in kept)
+
+
 def test_intervals_over_seeds():
     """Student's t with two degrees of freedom, 4.3027 standard errors; at least that over deals."""
     mean, low, high = judging.over_seeds([1.0, 2.0, 3.0])

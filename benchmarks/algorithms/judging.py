@@ -7,13 +7,14 @@ import itertools
 import json
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from tasks import SEED, Task
 
 from agents.base import Agent
@@ -106,7 +107,7 @@ def _file_name(label: str) -> str:
 
 
 def over_seeds(
-    values: Sequence[float], ends: Sequence[Sequence[float]] | None = None
+    values: npt.ArrayLike, ends: npt.ArrayLike | None = None
 ) -> tuple[float, float, float]:
     """Mean over seeds, and the ends of its 95 % interval by Student's t.
 
@@ -114,14 +115,14 @@ def over_seeds(
     reaches at least as far as theirs do in the mean. That is all of it for a single seed.
 
     Args:
-        values: one of each seed.
-        ends: of the interval over deals of each, if they are not exact.
+        values: float64[S], one of each seed.
+        ends: float64[S, 2], of their intervals over deals, if they are not exact.
     """
     from scipy import stats
 
-    given = np.array(values)
+    given = np.asarray(values, np.float64)
     n, mean, reach = len(given), float(given.mean()), 0.0
     if n > 1:
         reach = float(stats.t.ppf((1 + LEVEL) / 2, n - 1) * given.std(ddof=1) / n**0.5)
-    low, high = (mean, mean) if ends is None else np.mean(ends, axis=0)
+    low, high = (mean, mean) if ends is None else np.mean(np.asarray(ends), axis=0)
     return mean, min(mean - reach, float(low)), max(mean + reach, float(high))

@@ -38,18 +38,18 @@ def _ratings_table(found: Json) -> str:
         labels = [run["label"] for run in runs]
         own = [agents[label] for label in labels]
         rating = over_seeds([one["rating"] for one in own], [one["rating_ci95"] for one in own])
-        cells = [_interval(*rating, digits=0)]
+        cells = [_interval(rating, 0)]
         for spec in ANCHORS:
             own = [pairs[label, spec] for label in labels]
             share = over_seeds([one["win_share_a"] for one in own], [one["ci95"] for one in own])
-            cells.append(_interval(*np.clip(share, 0, 1)))
+            cells.append(_interval(np.clip(share, 0, 1)))
         rows.append((rating[0], [f"**{algorithm}**", *cells, _time(runs)]))
     for label in _others(found, agents):
         rating = agents[label]["rating"]
-        cells = [_interval(rating, *agents[label]["rating_ci95"], digits=0)]
+        cells = [_interval((rating, *agents[label]["rating_ci95"]), 0)]
         for spec in ANCHORS:
             pair = pairs.get((label, spec))
-            cells.append(_interval(pair["win_share_a"], *pair["ci95"]) if pair else "")
+            cells.append(_interval((pair["win_share_a"], *pair["ci95"])) if pair else "")
         rows.append((rating, [f"`{label}`", *cells, ""]))
     lines += [f"| {' | '.join(row)} |" for _, row in sorted(rows, key=lambda row: -row[0])]
     return "\n".join(lines) + "\n"
@@ -70,7 +70,7 @@ def _losses_table(task: Task, found: Json) -> str:
         cells = []
         for key in ("loss", "exploitability", "optimal_share"):
             means = [float(np.mean([one[key] for one in boards])) for boards in of_seeds]
-            cells.append(_interval(*np.clip(over_seeds(means), 0, 1), digits=4))
+            cells.append(_interval(np.clip(over_seeds(means), 0, 1), 4))
         for place in range(len(task.boards)):
             mean = over_seeds([boards[place]["loss"] for boards in of_seeds])[0]
             cells.append(f"{mean:.4f}")
@@ -103,7 +103,8 @@ def _time(runs: list[Json]) -> str:
     return f"{np.median([run['seconds'] for run in runs]):.0f}"
 
 
-def _interval(value: float, low: float, high: float, digits: int = 3) -> str:
+def _interval(interval: Any, digits: int = 3) -> str:
+    value, low, high = interval
     if low == high:  # exact, or the anchor of the ratings
         return f"{value:.{digits}f}"
     return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
@@ -126,12 +127,20 @@ def plot(tasks: Sequence[Task], found: Sequence[Json], path: Path) -> None:
             )
         for spec, level in _levels(task, results):
             axes.axhline(level, color=GREY, linestyle="--", linewidth=1)
-            axes.annotate(spec, (0.01, level), xycoords=("axes fraction", "data"), fontsize=7)
+            axes.annotate(
+                spec,
+                (0.01, level),
+                xytext=(0, 2),
+                xycoords=("axes fraction", "data"),
+                textcoords="offset points",
+                fontsize=7,
+            )
         axes.set_title(task.name)
         axes.set_xlabel("decisions of the learner in training")
         axes.set_ylabel(task.measure)
-        axes.set_ylim(bottom=0)
-    panels[0].legend(loc="lower right", fontsize="small")
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        axes.set_ylim(0, None if task.boards else 1)
+    panels[0].legend(loc="best", fontsize="small")
     write_png(figure, path)
 
 
