@@ -91,7 +91,7 @@ TASKS: Final = {
             "basic-2p-v0",
             "preset `basic`, 2 players",
             {"ruleset": "basic", "players": 2},
-            2**18,
+            2**17,
             deals=250,
             games=400,
         ),
@@ -99,11 +99,11 @@ TASKS: Final = {
             "full-4p-v0",
             "preset `full`, 4 players",
             {"ruleset": "full", "players": 4},
-            2**18,
+            2**17,
             deals=125,
             games=200,
         ),
-        on_boards("solved-small-v0", 2**17, "guards5", "lucky4", "expert5", "gift6"),
+        on_boards("solved-small-v0", 2**16, "guards5", "lucky4", "expert5", "gift6"),
     )
 }
 """All tasks by name."""
