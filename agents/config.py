@@ -5,7 +5,7 @@ starts. Needs the extra `train`.
 """
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args
@@ -481,6 +481,28 @@ def load_config(path: Path, changes: Sequence[str] = ()) -> Config:
             line where known, key,
             and what is allowed.
     """
+    return read_config(path, _kind_of, changes)
+
+
+def _kind_of(content: dict[str, Any]) -> type[BaseModel]:
+    algorithm = content.get("algorithm", "ppo")
+    known = isinstance(algorithm, str) and algorithm in ALGORITHMS
+    return ALGORITHMS[algorithm] if known else _AnyConfig
+
+
+def read_config(
+    path: Path, kind_of: Callable[[dict[str, Any]], type[BaseModel]], changes: Sequence[str] = ()
+) -> Any:
+    """Read a YAML file as one of several kinds of config.
+
+    Args:
+        path: the file.
+        kind_of: tells from the content of which kind it is.
+        changes: as those of `load_config`.
+
+    Raises:
+        UsageError: see `load_config`.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -492,9 +514,7 @@ def load_config(path: Path, changes: Sequence[str] = ()) -> Config:
     if not isinstance(content, dict):
         raise UsageError(f"{path}: must be a mapping of keys, not {content!r}")
     changed = {_apply(content, change): change for change in changes}
-    algorithm = content.get("algorithm", "ppo")
-    known = isinstance(algorithm, str) and algorithm in ALGORITHMS
-    kind: Any = ALGORITHMS[algorithm] if known else _AnyConfig
+    kind = kind_of(content)
     try:
         return kind.model_validate(content)
     except ValidationError as errors:

@@ -8,6 +8,7 @@ A part stands between `<!-- generated: NAME -->` and `<!-- end -->`.
 
 import ast
 import re
+import runpy
 import sys
 from pathlib import Path
 
@@ -31,7 +32,15 @@ PAGES = (
     "README.md",
     *(
         f"docs/{name}.md"
-        for name in ("citing", "contributing", "environment", "export", "solved", "training")
+        for name in (
+            "benchmark",
+            "citing",
+            "contributing",
+            "environment",
+            "export",
+            "solved",
+            "training",
+        )
     ),
 )
 GYMNASIUM = "ThatsLife-v0"
@@ -156,6 +165,12 @@ def board_table() -> str:
     return table(["board", "what", "layout", "positions", "win share", "margin"], rows)
 
 
+def task_table() -> str:
+    """The tasks of the benchmark of algorithms."""
+    tasks = runpy.run_path(str(ROOT / "benchmarks" / "algorithms" / "tasks.py"))
+    return tasks["task_table"]()
+
+
 PARTS = {
     "picture": picture,
     "spec": spec_table,
@@ -169,6 +184,7 @@ PARTS = {
     "agents": agent_table,
     "features": features_table,
     "boards": board_table,
+    "tasks": task_table,
     "config": config_table,
     "vector": vector_table,
 }
