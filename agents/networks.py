@@ -156,7 +156,7 @@ ACTION_ROWS: Final = slice(SLICES["legal"].start, OBS_SIZE)
 
 N_SEAT: Final = (SEAT_ROWS.stop - SEAT_ROWS.start + DIE_FACES) // MAX_PLAYERS
 N_REST: Final = TABLE_ROWS.stop + _SHAPES["guards_off"][0]
-N_ACTION: Final = 2 * WINDOW + len(ACTION_NAMES) + len(_KINDS) + 1
+_N_ACTION: Final = 2 * WINDOW + len(ACTION_NAMES) + len(_KINDS) + 1
 
 # Where things lie in flat tensors: what the numbers of a game, seat and slot are multiplied by
 _SHARED: Final = torch.tensor([[_LENGTH], [0], [1]])
@@ -220,7 +220,7 @@ class ActionNetwork(Network):
         self.pawn = _linear(WINDOW, seat, gain)
         self.seat = _linear(seat + N_SEAT, seat, gain)
         self.table = _linear(MAX_PLAYERS * seat + N_REST, table, gain)
-        self.action = _linear(N_ACTION + seat, action, gain)
+        self.action = _linear(_N_ACTION + seat, action, gain)
         self.action_at_table = _linear(table, action, gain)
         self.policy = _tower(action, [last], activation, 1, gain=0.01)
         self.value = _tower(table, [last], activation, 1, gain=1.0)

@@ -61,7 +61,7 @@ _N_PAWNS: Final = MAX_PLAYERS * MAX_PAWNS
 _PAWN_KEYS: Final = 3 + MAX_PLAYERS - 1
 _ACTION_KEYS: Final = 4 + MAX_PLAYERS - 1
 
-_ACTION_ROWS: Final = len(ACTION_NAMES) + KIND_OF.shape[1]
+_ACTION_FACTS: Final = len(ACTION_NAMES) + KIND_OF.shape[1]  # its rows of the observation, kind
 
 SIZES: Final = {
     "tracks": MAX_PLAYERS * _LENGTH * (N_SHARED + 1),
@@ -69,7 +69,7 @@ SIZES: Final = {
     "table": N_REST,
     "pawns": _N_PAWNS * _PAWN_KEYS,
     "on_way": _N_PAWNS,
-    "actions": N_ACTIONS * (_ACTION_ROWS + _ACTION_KEYS),
+    "actions": N_ACTIONS * (_ACTION_FACTS + _ACTION_KEYS),
 }
 """Numbers of a position that are looked up, part by part; rows of tracks are those of windows."""
 
@@ -133,8 +133,8 @@ class ActionScorer(nn.Module):
 
         legal = known.legal.reshape(-1)
         place = legal.nonzero().reshape(-1)
-        actions = actions.reshape(-1, _ACTION_ROWS + _ACTION_KEYS).index_select(0, place)
-        rows, keys = actions.split([_ACTION_ROWS, _ACTION_KEYS], 1)
+        actions = actions.reshape(-1, _ACTION_FACTS + _ACTION_KEYS).index_select(0, place)
+        rows, keys = actions.split([_ACTION_FACTS, _ACTION_KEYS], 1)
         near, whom, game = (keys.long() @ self.of_actions).split([2 * SPAN, 1, 1], 1)
         what = [
             functional.embedding(near, tracks).reshape(-1, 2 * WINDOW),

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from agents.cli import FailedError, Parser, run, whole_number
+from agents.cli import FailedError, Parser, UsageError, run, whole_number
 from agents.extras import require
 from agents.files import write_text
 from agents.list_runs import describe
@@ -24,7 +24,6 @@ from agents.plots import COLORS, new_figure, write_png
 ROOT: Final = Path(__file__).resolve().parents[1]
 CONFIG: Final = ROOT / "configs" / "ppo_2p.yaml"
 SELF: Final = "opponents={self: 1}"
-
 LEAGUE: Final = "opponents={self: 0.8, snapshots: 0.2}"
 VARIANTS: Final[dict[str, list[str]]] = {
     "self-play alone": [SELF],
@@ -53,13 +52,34 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/ablations"), metavar="DIR")
     arguments = parser.parse_args()
     require("torch", "matplotlib", extra="train")
+    check_lengths(arguments.out, arguments.steps)
     names = [name for name in VARIANTS if name in (arguments.only or VARIANTS)]
     for seed in range(arguments.seeds):  # seed by seed, so that a part of it already compares
         for name in names:
-            folder = arguments.out / f"{name.replace(' ', '-')}-seed-{seed}"
+            folder = arguments.out / f"{stem(name)}{seed}"
             train(folder, VARIANTS[name], arguments.steps, seed)
         write(arguments.out)
     print((arguments.out / "ablations.md").read_text(encoding="utf-8"))
+
+
+def stem(name: str) -> str:
+    """How the folders of a variant begin; the seed follows."""
+    return f"{name.replace(' ', '-')}-seed-"
+
+
+def check_lengths(out: Path, steps: int) -> None:
+    """Refuse a folder with runs of another length, which would come into the same table.
+
+    Raises:
+        UsageError: there is one.
+    """
+    from agents.config import load_config
+
+    for folder in (folder for name in VARIANTS for folder in sorted(out.glob(f"{stem(name)}*"))):
+        if (folder / "config.yaml").is_file():
+            found = load_config(folder / "config.yaml").total_steps
+            if found != steps:
+                raise UsageError(f"{folder}: a run of {found:,} steps; name another --out")
 
 
 def train(folder: Path, changes: list[str], steps: int, seed: int) -> None:
@@ -86,7 +106,7 @@ def write(out: Path) -> None:
     """Write table and plot of what has been trained so far."""
     found: dict[str, list[dict[str, Any]]] = {}
     for name in VARIANTS:
-        folders = sorted(out.glob(f"{name.replace(' ', '-')}-seed-*"))
+        folders = sorted(out.glob(f"{stem(name)}*"))
         runs = [describe(folder) for folder in folders if (folder / "results.json").is_file()]
         if runs:
             found[name] = runs

@@ -16,10 +16,12 @@ from learners import ALGORITHMS, PenaltyVecEnv, as_network, load, make_env, make
 from masked import MaskedDQN, legal_actions
 
 import agents
+from agents.arena import play_games
+from agents.cli import UsageError
 from agents.networks import NetworkAgent
 from agents.sb3_env import ThatsLifeVecEnv
-from thatslife_env.board import N_ACTIONS
-from thatslife_env.games import observe_players
+from thatslife_env.board import FIRST_OPPONENT, N_ACTIONS
+from thatslife_env.games import observe_players, stream_seeds
 from thatslife_env.observation import OBS_SIZE, SLICES
 
 pytestmark = [pytest.mark.speed, pytest.mark.learning]
@@ -104,6 +106,16 @@ def test_a_seed_gives_one_run(algorithm, tmp_path):
 def test_penalty_and_masks_differ_in_nothing_else():
     masked, plain = load("maskable_ppo").model_dump(), load("ppo_penalty").model_dump()
     assert {key for key in masked if masked[key] != plain[key]} == {"algorithm", "penalty"}
+
+
+@pytest.mark.parametrize(("task", "share"), [("basic-2p-v0", 0), ("full-4p-v0", 0.04)])
+def test_td_is_favoured_by_as_much_as_the_page_says(task, share):
+    """A choice of an opponent is a decision, but no turn."""
+    [setting] = tasks.TASKS[task].settings()
+    seats = np.zeros((300, setting.ruleset.players), np.int64)
+    games = [[agents.make("greedy")], setting.ruleset, stream_seeds(1, 300), seats]
+    actions = np.concatenate(play_games(*games, record=True).actions)
+    assert (actions >= FIRST_OPPONENT).mean() == pytest.approx(share, abs=0.005)
 
 
 # Games with a penalty ---------------------------------------------------------------------------
@@ -296,6 +308,48 @@ def test_runs_of_other_settings_are_refused(command):
     command(*TINY, "--task", "tiny-v0")
     _, said = command(*TINY[:-1], "4096", "--task", "tiny-v0", code=2)
     assert "tiny-v0/td/seed-0: a run with another budget" in said
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"seed": 0}', None])
+def test_a_damaged_run_is_refused(command, tmp_path, content):
+    folder = tmp_path / "out" / "short-v0" / "td" / "seed-0"
+    folder.mkdir(parents=True)
+    if content is not None:
+        (folder / "run.json").write_text(content, encoding="utf-8")
+    _, said = command(*TINY, code=2)
+    assert "short-v0/td/seed-0/run.json: " in said
+    assert not (tmp_path / "out" / "short-v0" / "maskable_ppo").exists()
+
+
+@pytest.mark.parametrize(
+    "content", ["[{", "{}", "[]", '[{"loss": 0}]', '[{"loss": 0}, {"loss": 0}]']
+)
+def test_damaged_losses_are_refused(tmp_path, content):
+    (tmp_path / "losses.json").write_text(content, encoding="utf-8")
+    with pytest.raises(UsageError, match=r"losses\.json: (damaged|not the losses)"):
+        judging.losses(SMALL, agents.make("greedy"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ("nonsense", "unknown agent 'nonsense'"),
+        ("policy:nowhere", "nowhere"),
+        ("solved:guards5", "--agent: short-v0: "),
+        ("human", "--agent: a person"),
+    ],
+)
+def test_agents_that_cannot_be_judged_are_refused_at_once(command, tmp_path, spec, why):
+    _, said = command(*TINY, "--agent", "greedy", spec, code=2)
+    assert why in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_is_no_folder_for_results(command, tmp_path):
+    (tmp_path / "out").write_text("mine", encoding="utf-8")
+    _, said = command(*TINY, code=2)
+    assert f"--out: {tmp_path / 'out'}: " in said
+    assert (tmp_path / "out").read_text(encoding="utf-8") == "mine"
 
 
 def test_games_of_a_run_that_is_trained_anew_are_forgotten(tmp_path):

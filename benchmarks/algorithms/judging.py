@@ -8,7 +8,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -18,9 +18,10 @@ import numpy.typing as npt
 from tasks import SEED, Task
 
 from agents.base import Agent
+from agents.cli import UsageError
 from agents.files import write_json
 from agents.ratings import LEVEL
-from agents.regret import regret
+from agents.regret import Regret, regret
 from agents.tournament import Tournament, play_tournament
 
 Json = dict[str, Any]
@@ -85,10 +86,21 @@ def losses(task: Task, agent: Agent, folder: Path | None = None) -> list[Json]:
 
     Returns:
         A `Regret` as JSON for each board.
+
+    Raises:
+        UsageError: what was kept is damaged.
     """
     file = None if folder is None else folder / "losses.json"
     if file is not None and file.exists():
-        return json.loads(file.read_text(encoding="utf-8"))
+        kept = read_json(file)
+        names = {field.name for field in fields(Regret)}
+        if (
+            not isinstance(kept, list)
+            or not all(isinstance(one, dict) and one.keys() == names for one in kept)
+            or [one["board"] for one in kept] != list(task.boards)
+        ):
+            raise UsageError(f"{file}: not the losses of an agent on the boards of {task.name}")
+        return kept
     found = [asdict(regret(agent, board)) for board in task.boards]
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -100,6 +112,20 @@ def forget(label: str, folders: list[Path]) -> None:
     """Remove the games of an agent that is to be trained anew from the folders of all others."""
     for folder in folders:
         shutil.rmtree(folder / "games" / _file_name(label), ignore_errors=True)
+
+
+def read_json(file: Path) -> Any:
+    """The content of a JSON file.
+
+    Raises:
+        UsageError: it cannot be read, or is damaged.
+    """
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{file}: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{file}: damaged: {error}") from None
 
 
 def _file_name(label: str) -> str:

@@ -7,7 +7,6 @@ What is done already is not done again. DIR gets the runs, `results.json`, `resu
 `curves.png`. Protocol: docs/benchmark.md. Needs the extra `train`.
 """
 
-import json
 import os
 import time
 from pathlib import Path
@@ -16,9 +15,14 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported
 
 import agents
-from agents.cli import Parser, UsageError, run, whole_number
+from agents.base import AgentError
+from agents.cli import Parser, UsageError, output_folder, run, whole_number
 from agents.extras import require
 from agents.files import locked, replacing, write_json, write_text
+from agents.simple import Human
+from thatslife_env import Position
+
+RESULTS, TABLE, CURVES = "results.json", "results.md", "curves.png"
 
 Json = dict[str, Any]
 
@@ -41,14 +45,15 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, default=Path("runs/algorithms"), metavar="DIR")
     arguments = parser.parse_args()
-    for spec in arguments.agent:
-        agents.make(spec)  # refused now, if at all
+    tasks = [TASKS[name] for name in dict.fromkeys(arguments.task)]
     set_num_threads(1)
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    with locked(arguments.out) as is_ours:
+    for spec in arguments.agent:
+        check_agent(spec, tasks)
+    out = arguments.out
+    output_folder("--out", out, (RESULTS, TABLE, CURVES))
+    with locked(out) as is_ours:
         if not is_ours:
-            raise UsageError(f"{arguments.out}: another process is at work there")
-        tasks = [TASKS[name] for name in dict.fromkeys(arguments.task)]
+            raise UsageError(f"--out: {out}: another process is at work there")
         found: dict[str, Json] = {}
         for task in tasks:
             found[task.name] = run_task(
@@ -57,15 +62,33 @@ def main() -> None:
                 arguments.seeds,
                 arguments.budget or task.budget,
                 arguments.agent,
-                arguments.out / task.name,
+                out / task.name,
             )
             done = tasks[: len(found)]
             tables = [markdown(task, found[task.name]) for task in done]
             print(f"\n{tables[-1]}", flush=True)
-            write_json(arguments.out / "results.json", found)
-            write_text(arguments.out / "results.md", "\n".join(tables))
-            plot(done, list(found.values()), arguments.out / "curves.png")
-    say(f"{arguments.out / 'results.md'}, {arguments.out / 'curves.png'}")
+            write_json(out / RESULTS, found)
+            write_text(out / TABLE, "\n".join(tables))
+            plot(done, list(found.values()), out / CURVES)
+    say(f"{out / TABLE}, {out / CURVES}")
+
+
+def check_agent(spec: str, tasks: list[Any]) -> None:
+    """Refuse an agent that cannot be judged before anything is trained.
+
+    Raises:
+        AgentError: it cannot be made.
+        UsageError: it cannot play a task, or is a person.
+    """
+    agent = agents.make(spec)
+    if isinstance(agent, Human):
+        raise UsageError(f"--agent: a person, {spec!r}, cannot be asked thousands of times")
+    for task in tasks:
+        for setting in task.settings():
+            try:
+                agent.act(Position.deal(setting.ruleset, seed=0).roll(1))
+            except AgentError as error:
+                raise UsageError(f"--agent: {task.name}: {error}") from None
 
 
 def run_task(
@@ -122,9 +145,9 @@ def train_once(task: Any, algorithm: str, seed: int, budget: int, out: Path) -> 
         ends of its interval over deals.
 
     Raises:
-        UsageError: the run that is there was asked for something else.
+        UsageError: the run that is there was asked for something else, or is damaged.
     """
-    from judging import forget
+    from judging import forget, read_json
     from learners import load, train
 
     config = load(algorithm)
@@ -139,7 +162,11 @@ def train_once(task: Any, algorithm: str, seed: int, budget: int, out: Path) -> 
         "config": config.model_dump(),
     }
     if folder.exists():
-        done: Json = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        file = folder / "run.json"
+        done: Json = read_json(file)
+        given = {"kind", "steps", "seconds", "curve"}
+        if not isinstance(done, dict) or done.keys() != asked.keys() | given:
+            raise UsageError(f"{file}: not a run of this benchmark")
         for key, value in asked.items():
             if done[key] != value:
                 raise UsageError(f"{folder}: a run with another {key}; name another --out")
