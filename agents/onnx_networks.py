@@ -1,6 +1,6 @@
 """Networks as they stand in exported models, after the encoder. Needs the extra `train`.
 
-One position costs a frontend about a microsecond for each operation, however small. So
+What one position costs a frontend is the number of operations, however small they are. So
 `ActionNetwork` is written here with half as many as it takes over observations: what it reads is
 put together of what the encoder knows by one look-up, pawns are taken as they stand in the vector,
 and rows are numbered by products of whole numbers. This is allowed only because tests compare both.

@@ -3,7 +3,7 @@
 This stands in exported models before the network. It is a second statement of what
 `thatslife_env.observation` and `thatslife_env.rules` say, allowed only because tests compare them,
 number for number, on all rulesets, phases and numbers of players. It has few and plain operations,
-for each costs a frontend about a microsecond; so what is linear is done by matrices of constants.
+for their number is what a position costs; so what is linear is done by matrices of constants.
 
 In shapes, B is the number of positions. Seats are relative: seat 0 is the one to act. Tile codes
 are counted from 0 here: a code of the vector less `MIN_VALUE`.

@@ -22,7 +22,8 @@ def markdown(task: Task, found: Json) -> str:
             label.
     """
     head = f"`{task.name}`: {task.about}; {_budgets(found)} decisions in training, "
-    head += f"{_counts(found)} seeds.\n\n"
+    n_seeds = _counts(found)
+    head += f"{n_seeds} {'seed' if n_seeds == '1' else 'seeds'}.\n\n"
     return head + (_losses_table(task, found) if task.boards else _ratings_table(found))
 
 

@@ -25,5 +25,8 @@ def test_the_program_runs(name):
     done = execute(sys.executable, "-c", PROGRAMS[name])
     assert done.returncode == 0, done.stderr
     assert done.stdout
-    if name in WITH_ADAPTERS:
-        assert -1 < result(done.stdout, "greedy") < 1
+    if name == "torchrl":  # learns next to nothing in the time; the share of one seat of four
+        assert 0 <= result(done.stdout, "greedy") < 0.6
+    if name == "open_spiel":  # the mean return of a search with two players, 0 if they are alike
+        assert result(done.stdout, "random") > 0
+        assert -0.6 < result(done.stdout, "greedy") < 1
