@@ -210,7 +210,7 @@ def test_it_has_learned(run):
     assert pair["b"] == "random"
     assert pair["ci95"][0] > 0.53
     entropies = [line["train/entropy"] for line in lines_of(run)]
-    assert entropies[-1] < 0.9 * entropies[0]
+    assert np.mean(entropies[-5:]) < 0.9 * np.mean(entropies[:5])  # of single batches it is noise
 
 
 def test_the_policy_is_played_like_any_other(run, tmp_path):
