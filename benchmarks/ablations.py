@@ -2,8 +2,9 @@
 
     python benchmarks/ablations.py [--steps 1000000] [--seeds 3] [--only NAME ...] [--out DIR]
 
-Every run is `train.py` with `configs/ppo_2p.yaml` and the changes of the table, on the same deals
-for a seed; what is done already is not done again. DIR gets the runs and, of all that are done,
+Every run is `train.py` with `configs/ppo_2p.yaml` and the changes of the table, by self-play alone
+where these name no opponents, on the same deals for a seed; what is done already is not done again.
+DIR gets the runs and, of all that are done,
 `ablations.md` and `ablations.png`: curves of win shares against greedy, the mean of the seeds with
 their range.
 """

@@ -115,6 +115,15 @@ def decisions(n: int) -> np.ndarray:
     return np.concatenate(found)[:n]
 
 
+def every_ruleset(rng: random.Random, n_boards: int) -> list[tuple[Ruleset, float]]:
+    """For `played`: all presets with all numbers of players and pawns, and some boards made up."""
+    rulesets = [
+        (Ruleset.preset(preset, players=players, pawns=pawns), 1.0)
+        for preset, players, pawns in itertools.product(PRESETS, range(2, 7), (1, 2, 3))
+    ]
+    return rulesets + [(Ruleset(**random_board(rng)), 0.5) for _ in range(n_boards)]
+
+
 def played(rulesets: list[tuple[Ruleset, float]], n_games: int, n_steps: int) -> np.ndarray:
     """Decisions of random games, every step of each."""
     rng = np.random.default_rng(5)

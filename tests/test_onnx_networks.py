@@ -1,18 +1,17 @@
 """The network in exported models comes to what the network that learned comes to."""
 
-import itertools
 import random
 
 import numpy as np
 import pytest
 import torch
-from conftest import played, random_board, random_position
+from conftest import every_ruleset, played, random_position
 
 from agents.networks import ActionNetwork, make_network
 from agents.onnx_networks import ActionScorer
 from agents.torch_encoder import Encoder
 from agents.vector_layout import vectors_of
-from thatslife_env import PRESETS, Position, Ruleset
+from thatslife_env import Position
 from thatslife_env.board import N_ACTIONS, PHASE_NAMES
 from thatslife_env.games import observe_players
 from thatslife_env.observation import OBS_SIZE
@@ -58,11 +57,7 @@ def assert_agree(network: ActionNetwork, states: np.ndarray) -> None:
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
 def test_games_of_every_ruleset_and_number_of_players(activation):
     rng = random.Random(activation)
-    rulesets = [
-        (Ruleset.preset(preset, players=players, pawns=pawns), 1.0)
-        for preset, players, pawns in itertools.product(PRESETS, range(2, 7), (1, 2, 3))
-    ]
-    rulesets += [(Ruleset(**random_board(rng)), 0.5) for _ in range(30)]
+    rulesets = every_ruleset(rng, n_boards=30)
     states = played(rulesets, 500, 50)
     assert len(states) > 20_000
     assert_agree(random_network(activation, 5), states)

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import torch
-from conftest import played, random_board, random_position
+from conftest import every_ruleset, played, random_position
 
 from agents.torch_encoder import SCALES, Encoder, Observer
 from agents.vector_layout import vectors_of
-from thatslife_env import PRESETS, Position, Ruleset
+from thatslife_env import Position, Ruleset
 from thatslife_env.board import N_ACTIONS, NOWHERE, OVER, PHASE_NAMES, ROLL
 from thatslife_env.games import observe_players
 from thatslife_env.observation import LAYOUT, OBS_SIZE, SLICES
@@ -65,11 +65,7 @@ def assert_agree(encoder: Both, states: np.ndarray) -> None:
 
 def test_games_of_every_ruleset_and_number_of_players(encoder):
     rng = random.Random(1)
-    rulesets = [
-        (Ruleset.preset(preset, players=players, pawns=pawns), 1.0)
-        for preset, players, pawns in itertools.product(PRESETS, range(2, 7), (1, 2, 3))
-    ]
-    rulesets += [(Ruleset(**random_board(rng)), 0.5) for _ in range(60)]
+    rulesets = every_ruleset(rng, n_boards=60)
     states = played(rulesets, 1200, 60)
     before = states[::2].copy()  # before the roll
     before["phase"], before["die"] = ROLL, 0

@@ -1,13 +1,12 @@
 """The features in exported values are those of `agents.afterstate`, and so are the values."""
 
-import itertools
 import random
 
 import numpy as np
 import onnxruntime
 import pytest
 import torch
-from conftest import played, random_board, random_position, random_value
+from conftest import every_ruleset, played, random_position, random_value
 
 from agents.afterstate import (
     COMMON_ROWS,
@@ -25,7 +24,7 @@ from agents.onnx_models import ValueModel, to_onnx
 from agents.saved import VALUE, find
 from agents.torch_features import Features
 from agents.vector_layout import vectors_of
-from thatslife_env import PRESETS, Position, Ruleset, njit
+from thatslife_env import Position, njit
 from thatslife_env.board import MAX_PLAYERS, OVER, PHASE_NAMES
 
 pytestmark = pytest.mark.speed  # plays too much for uncompiled code
@@ -82,11 +81,7 @@ def assert_agree(features: Features, states: np.ndarray) -> None:
 
 def test_games_of_every_ruleset_and_number_of_players(features):
     rng = random.Random(2)
-    rulesets = [
-        (Ruleset.preset(preset, players=players, pawns=pawns), 1.0)
-        for preset, players, pawns in itertools.product(PRESETS, range(2, 7), (1, 2, 3))
-    ]
-    rulesets += [(Ruleset(**random_board(rng)), 0.5) for _ in range(60)]
+    rulesets = every_ruleset(rng, n_boards=60)
     states = played(rulesets, 1500, 68)
     assert len(states) > 100_000
     phases = np.bincount(states["phase"], minlength=5)
