@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.base import Actions, Agent, AgentError, Keys, States
-from agents.saved import VALUE, find, read_description, read_weights, save
+from agents.saved import VALUE, digest_of, find, read_description, read_weights, save
 from thatslife_env import njit, rules
 from thatslife_env.board import (
     DIE_FACES,
@@ -593,8 +593,10 @@ class TdAgent(ValueAgent):
     """The agent `td:PATH`: plays by a saved value."""
 
     def __init__(self, name: str, seed: int, path: str) -> None:
-        network, self.description = load_value(find(VALUE, path))
+        folder = find(VALUE, path)
+        network, self.description = load_value(folder)
         super().__init__(name, network, seed)
+        self.digest = digest_of(VALUE, folder)
 
 
 def save_value(folder: Path, network: ValueNetwork, about: dict[str, Any]) -> None:

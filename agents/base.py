@@ -65,7 +65,13 @@ class Agent(ABC):
     Args:
         name: how tables call it; the spec that makes it again.
         seed: 0 .. 2^64 - 1, of the keys that `act` takes, one after the other.
+
+    Attributes:
+        digest: SHA-256 of the files that it plays by, so that other files by the same name are
+            noticed; empty if there are none.
     """
+
+    digest = ""
 
     def __init__(self, name: str, seed: int = 0) -> None:
         self.name = name

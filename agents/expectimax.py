@@ -72,6 +72,7 @@ class Expectimax(Agent):
         if not 1 <= depth <= MAX_DEPTH:
             raise AgentError(f"{name}: give depth=D, a whole number from 1 to {MAX_DEPTH}")
         self.depth = depth
+        self.digest = "" if value is None else value.digest
         self._values: Values = handmade_values if value is None else value_of(value, name)
 
     def choose(self, states: States, keys: Keys) -> Actions:

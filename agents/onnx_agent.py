@@ -16,6 +16,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as failures
 from agents import vector_layout
 from agents.afterstate import MAX_MOVES, write_moves
 from agents.base import Actions, Agent, AgentError, Keys, States
+from agents.files import sha256
 from agents.onnx_files import (
     INPUT,
     MAX_PLAYERS_KEY,
@@ -51,11 +52,13 @@ class Loaded(NamedTuple):
     Attributes:
         session: of onnxruntime; works out nothing but the output.
         output: its name, one of `WIDTHS`.
+        digest: SHA-256 of its file.
         max_players: for how many players the model is, at most.
     """
 
     session: Any
     output: str
+    digest: str
     max_players: int
 
 
@@ -90,6 +93,7 @@ class OnnxPolicyAgent(Agent):
 
     def __init__(self, name: str, seed: int, loaded: Loaded) -> None:
         super().__init__(name, seed)
+        self.digest = loaded.digest
         self._session = loaded.session
         self._desk = threading.local()  # each thread has its own arrays
 
@@ -137,6 +141,7 @@ class OnnxValueAgent(Agent):
 
     def __init__(self, name: str, seed: int, loaded: Loaded) -> None:
         super().__init__(name, seed)
+        self.digest = loaded.digest
         self._session = loaded.session
         self._max_players = loaded.max_players
 
@@ -245,4 +250,4 @@ def _load(path: str) -> Loaded:
     most = metadata.get(MAX_PLAYERS_KEY)
     if most not in counts:
         raise AgentError(f"{file}: made for at most {short(most)} players, not 2 to 6")
-    return Loaded(session, output, counts[most])
+    return Loaded(session, output, sha256(content), counts[most])

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from agents.base import AgentError
 from agents.config import NetworkSection
 from agents.networks import Network, NetworkAgent, make_network
-from agents.saved import POLICY, find, read_description, read_weights, save
+from agents.saved import POLICY, digest_of, find, read_description, read_weights, save
 from thatslife_env.observation import LAYOUT_HASH
 from thatslife_env.position import short
 
@@ -79,5 +79,7 @@ class PolicyAgent(NetworkAgent):
     """The agent `policy:PATH`: the legal action with the highest score of a saved policy."""
 
     def __init__(self, name: str, seed: int, path: str) -> None:
-        network, self.description = load_policy(find_policy(path))
+        folder = find_policy(path)
+        network, self.description = load_policy(folder)
         super().__init__(name, network, seed)
+        self.digest = digest_of(POLICY, folder)

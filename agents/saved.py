@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.base import AgentError
-from agents.files import replacing, write_bytes, write_json
+from agents.files import replacing, sha256, write_bytes, write_json
 from thatslife_env.position import short
 
 WEIGHTS = "weights.safetensors"
@@ -137,6 +137,11 @@ def read_weights(kind: SavedKind, folder: Path, shapes: dict[str, tuple[int, ...
         if not np.isfinite(array).all():
             raise AgentError(f"{file}: {name!r} holds numbers that are not finite")
     return weights
+
+
+def digest_of(kind: SavedKind, folder: Path) -> str:
+    """The `digest` of an agent that plays by a folder which was read."""
+    return sha256(*((folder / name).read_bytes() for name in (kind.description, WEIGHTS)))
 
 
 def find(kind: SavedKind, path: str) -> Path:

@@ -27,6 +27,7 @@ from agents.files import write_json
 from agents.ratings import LEVEL, rate
 from thatslife_env import Position, Ruleset
 from thatslife_env.games import stream_seeds
+from thatslife_env.position import short
 
 N_RESAMPLES = 2000  # of the bootstrap
 
@@ -376,8 +377,9 @@ def play_tournament(
     for task, part in play(agents, ruleset, seeds, missing, threads, progress):
         parts[task] = part
         if folder is not None:
-            names = {"a": agents[task.a].name, "b": agents[task.b].name}
-            write_json(_file(folder, task), {**names, **part.to_json()}, indent=None)
+            a, b = agents[task.a], agents[task.b]
+            who = {"a": a.name, "b": b.name, "digest_a": a.digest, "digest_b": b.digest}
+            write_json(_file(folder, task), {**who, **part.to_json()}, indent=None)
 
     thinking, decided = np.zeros(len(agents)), np.zeros(len(agents), np.int64)
     duels = []
@@ -462,9 +464,13 @@ def _file(folder: Path, task: Task) -> Path:
 def _read(file: Path, task: Task, agents: Sequence[Agent], players: int) -> Part:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-        names = agents[task.a].name, agents[task.b].name
-        if (content["a"], content["b"]) != names:
-            raise ValueError(f"it is not of {names[0]!r} and {names[1]!r}")
+        for side, agent in (("a", agents[task.a]), ("b", agents[task.b])):
+            if content[side] != agent.name:
+                raise ValueError(f"{side} is {short(content[side])}, not {agent.name!r}")
+            if content[f"digest_{side}"] != agent.digest:
+                raise UsageError(
+                    f"{file}: {agent.name} has changed since it played there: its files are others"
+                )
         return Part.from_json(content, task.last - task.first, players)
     except OSError as error:
         raise UsageError(f"{file}: {error.strerror}") from None

@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -441,6 +442,24 @@ def test_a_part_that_is_damaged(evaluate, small):
     [part] = small.glob("parts/*.json")
     part.write_bytes(part.read_bytes()[:-5])
     assert_refused(evaluate("--out", small, "--resume"), str(part))
+
+
+@pytest.mark.parametrize("spec", ["td:{}", "expectimax:depth=1,value=[td:{}]"])
+def test_an_agent_that_has_changed_is_noticed(evaluate, tmp_path, spec):
+    """Its name is the same, its weights are others: what it has played would not be its own."""
+    run, out = tmp_path / "run", tmp_path / "out"
+    shutil.copytree(ROOT / "agents" / "builtin" / "2p", run)
+    weights = run / "value" / "weights.safetensors"
+    spec = spec.format(run)
+    assert evaluate("--agents", "random", spec, "--games", 4, "--out", out)[0] == 0
+    before = contents(out)
+    assert evaluate("--out", out, "--resume")[0] == 0
+    changed = bytearray(weights.read_bytes())
+    changed[-2] ^= 1  # a bit of the last weight
+    weights.write_bytes(changed)
+    [part] = out.glob("parts/*.json")
+    assert_refused(evaluate("--out", out, "--resume"), str(part), spec, "has changed")
+    assert contents(out) == before
 
 
 def test_a_tournament_that_was_stopped_is_not_lost_by_mistake(evaluate, small):
