@@ -37,6 +37,8 @@ check: setup
 	$(RUN) -m ruff format --check .
 	$(RUN) -m ruff check .
 	$(RUN) -m mypy
+	$(RUN) -m mypy benchmarks/*.py
+	MYPYPATH=benchmarks/algorithms $(RUN) -m mypy benchmarks/algorithms/*.py
 
 test: check docs web-ready
 	$(RUN) -m pytest --numprocesses 2

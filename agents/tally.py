@@ -82,7 +82,6 @@ TALLY: Final = np.dtype(
 """What happened in one game."""
 
 Tallies = npt.NDArray[Any]
-Numbers = npt.NDArray[np.integer[Any]]
 
 
 def tally(

@@ -141,14 +141,12 @@ def write(out: Path) -> None:
             for run in runs
         ]
         steps = [step for step, _ in curves[0]]
-        shares = np.array([[share for _, share in curve] for curve in curves])
-        style = {
-            "color": COLORS[number % len(COLORS)],
-            "linestyle": ("-", "--")[number // len(COLORS)],
-        }
-        axes.plot(steps, shares.mean(axis=0), label=name, **style)
-        low, high = shares.min(axis=0), shares.max(axis=0)
-        axes.fill_between(steps, low, high, color=style["color"], alpha=0.12, linewidth=0)
+        heights = np.array([[share for _, share in curve] for curve in curves])
+        color = COLORS[number % len(COLORS)]
+        dashes = ("-", "--")[number // len(COLORS)]
+        axes.plot(steps, heights.mean(axis=0), label=name, color=color, linestyle=dashes)
+        low, high = heights.min(axis=0), heights.max(axis=0)
+        axes.fill_between(steps, low, high, color=color, alpha=0.12, linewidth=0)
     axes.set_xlabel("decisions of the learner")
     axes.set_ylabel("win share against greedy")
     axes.legend(loc="lower right", fontsize="small")

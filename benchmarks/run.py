@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -402,7 +403,7 @@ def exported(n_runs: int) -> list[Row]:
             player = agents.make(f"onnx:{file}")
             player.choose(states, keys)
             decisions = [
-                1e6 / len(states) * clock(lambda player=player: player.choose(states, keys))
+                1e6 / len(states) * clock(partial(player.choose, states, keys))
                 for _ in range(n_runs)
             ]
             title = f"onnx of {name}, basic, 2 players"

@@ -31,7 +31,8 @@ from agents.cli import (
     run,
     whole_number,
 )
-from agents.tournament import LEVEL, N_RESAMPLES, bootstrap, play_duel
+from agents.ratings import LEVEL
+from agents.tournament import N_RESAMPLES, bootstrap, play_duel
 from thatslife_env import PRESETS, Ruleset
 from thatslife_env.games import stream_seeds
 
