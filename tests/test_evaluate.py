@@ -617,12 +617,8 @@ def test_results_that_cannot_be_written(evaluate, tmp_path, kind):
     assert "--out" in err or str(out) in err
 
 
-def test_a_person_who_goes_away(evaluate):
-    """The input of a `human` ends: no traceback."""
-    code, _, err = evaluate("--agents", "human", "random", "--games", 2, "--threads", 1)
-    assert code == 2
-    assert err.startswith("evaluate.py: ")
-    assert "Traceback" not in err
+def test_a_person_plays_no_tournament(evaluate):
+    assert_refused(evaluate("--agents", "random", " human"), "--agents", "a person", "'human'")
 
 
 def test_help_names_what_there_is(evaluate):

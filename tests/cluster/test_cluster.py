@@ -27,6 +27,7 @@ from agents.cli import UsageError
 from agents.cluster import ClusterPlayer, cluster, n_cpus
 from agents.config import load_config
 from agents.policy import load_policy
+from agents.rllib import ThatsLifeMultiAgentEnv
 from agents.rllib_training import RllibTraining
 from agents.runs import TrainingError, read_metrics
 from agents.tournament import Tournament, games_of, play_tournament
@@ -162,6 +163,38 @@ def run(place, two_nodes, tmp_path_factory) -> Path:
     out = finish(training)
     assert f"policy in {folder / 'policy'}" in out
     return folder
+
+
+class Dealer:
+    """Has a game as RLlib's workers do, and dies when it is told to."""
+
+    def __init__(self) -> None:
+        self._env = ThatsLifeMultiAgentEnv()
+
+    def deals(self, seed: int) -> tuple[int, list[dict]]:
+        """Its process, and how games begin with a seed."""
+        positions = []
+        for given in (seed, None, None):
+            self._env.reset(seed=given)
+            positions.append(self._env.game.position.to_json())
+        return os.getpid(), positions
+
+    def die(self) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_worker_in_the_place_of_a_dead_one_deals_other_games(two_nodes):
+    """It gets the seeds of the one that died, whose games it would play again."""
+    with cluster(two_nodes, 2):
+        dealer = ray.remote(max_restarts=1, max_task_retries=-1)(Dealer).remote()
+        first, before = ray.get(dealer.deals.remote(7))
+        assert ray.get(dealer.deals.remote(7)) == (first, before)
+        with pytest.raises(ray.exceptions.RayActorError):
+            ray.get(dealer.die.options(max_task_retries=0).remote())
+        second, after = ray.get(dealer.deals.remote(7))
+        assert second != first
+        assert all(one != other for one, other in zip(before, after, strict=True))
+        assert ray.get(dealer.deals.remote(7)) == (second, after)
 
 
 def test_a_run_goes_on_when_a_worker_is_killed(run):
