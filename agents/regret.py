@@ -541,6 +541,7 @@ def main() -> None:
         raise UsageError("--agent: a person can't be asked for every position")
 
     found: list[Regret] = []
+    refused: list[TooLargeError] = []
     for board in boards:
         for player in players:
             try:
@@ -554,8 +555,7 @@ def main() -> None:
                     )
                 found.append(one)
             except TooLargeError as error:
-                if not for_all:
-                    raise
+                refused.append(error)
                 print(f"left out: {error}", file=sys.stderr)
     if arguments.json:
         print(json.dumps([asdict(one) for one in found]))
@@ -564,6 +564,8 @@ def main() -> None:
     else:
         for one in found:
             _show(one)
+    if refused and not for_all:  # after what was found, which took its time
+        raise refused[0]
 
 
 def markdown(found: list[Regret]) -> str:

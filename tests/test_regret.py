@@ -252,6 +252,15 @@ def test_a_table_of_agents_and_boards(start):
     assert lines[2].endswith(f"| {found.loss:.4f} ({found.optimal_share:.1%}) |")
 
 
+def test_what_was_found_is_printed_before_a_board_is_refused(start, monkeypatch, capsys):
+    """It may have taken minutes."""
+    monkeypatch.setattr(module, "MAX_DECISIONS", 5000)
+    with pytest.raises(TooLargeError, match="lucky4"):
+        start("--agent", "greedy", "--board", "lucky4", "plain2", "--json")
+    [one] = json.loads(capsys.readouterr().out)
+    assert one["board"] == "plain2"
+
+
 def test_boards_that_are_too_large_for_an_agent_stay_empty_in_the_table(start, monkeypatch):
     monkeypatch.setattr(module, "MAX_SEARCHED", 3000)
     monkeypatch.setattr(module, "MAX_DECISIONS", 10_000)
