@@ -444,12 +444,21 @@ def test_a_part_that_is_damaged(evaluate, small):
     assert_refused(evaluate("--out", small, "--resume"), str(part))
 
 
-@pytest.mark.parametrize("spec", ["td:{}", "expectimax:depth=1,value=[td:{}]"])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "td:{}/value",
+        "policy:{}/policy",
+        "expectimax:depth=1,value=[td:{}/value]",
+        "mcts:simulations=2,value=[td:{}/value]",
+        "mcts:simulations=2,policy=[policy:{}/policy]",
+    ],
+)
 def test_an_agent_that_has_changed_is_noticed(evaluate, tmp_path, spec):
     """Its name is the same, its weights are others: what it has played would not be its own."""
     run, out = tmp_path / "run", tmp_path / "out"
     shutil.copytree(ROOT / "agents" / "builtin" / "2p", run)
-    weights = run / "value" / "weights.safetensors"
+    weights = run / ("policy" if "policy" in spec else "value") / "weights.safetensors"
     spec = spec.format(run)
     assert evaluate("--agents", "random", spec, "--games", 4, "--out", out)[0] == 0
     before = contents(out)

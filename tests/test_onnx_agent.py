@@ -1,5 +1,6 @@
 """The agent `onnx:PATH` plays as the policy that it came from."""
 
+import hashlib
 import shutil
 import time
 from pathlib import Path
@@ -148,6 +149,8 @@ def test_a_folder_or_its_file(agent, exported):
     by_file = agents.make(f"onnx:{exported / 'bundle' / 'policy.onnx'}")
     states = decisions(20)
     assert np.array_equal(by_file.policy(states), agent.policy(states))
+    content = (exported / "bundle" / "policy.onnx").read_bytes()
+    assert by_file.digest == agent.digest == hashlib.sha256(content).hexdigest()
 
 
 def test_it_decides_only_where_there_is_something_to_decide(agent):
