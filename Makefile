@@ -37,7 +37,7 @@ check: setup
 	$(RUN) -m ruff format --check .
 	$(RUN) -m ruff check .
 	$(RUN) -m mypy
-	$(RUN) -m mypy benchmarks/*.py
+	$(RUN) -m mypy benchmarks/*.py # apart, as there are two run.py
 	MYPYPATH=benchmarks/algorithms $(RUN) -m mypy benchmarks/algorithms/*.py
 
 test: check docs web-ready

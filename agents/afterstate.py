@@ -593,10 +593,9 @@ class TdAgent(ValueAgent):
     """The agent `td:PATH`: plays by a saved value."""
 
     def __init__(self, name: str, seed: int, path: str) -> None:
-        folder = find(VALUE, path)
-        network, self.description = load_value(folder)
+        network, self.description = load_value(find(VALUE, path))
         super().__init__(name, network, seed)
-        self.digest = digest_of(VALUE, folder)
+        self.digest = digest_of(self.description, network_arrays(network))
 
 
 def save_value(folder: Path, network: ValueNetwork, about: dict[str, Any]) -> None:

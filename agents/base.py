@@ -67,8 +67,8 @@ class Agent(ABC):
         seed: 0 .. 2^64 - 1, of the keys that `act` takes, one after the other.
 
     Attributes:
-        digest: SHA-256 of the files that it plays by, so that other files by the same name are
-            noticed; empty if there are none.
+        digest: SHA-256 of what it has learned, in hexadecimal digits, so that other weights by the
+            same name are noticed; of each that it asks, with spaces; empty if nothing was learned.
     """
 
     digest = ""

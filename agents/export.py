@@ -6,6 +6,7 @@ RUN is a run folder, the folder of a policy or value, or `builtin/NAME`: a polic
 policy.onnx, a value (of a TD player) value.onnx. What is in the bundle says docs/export.md.
 """
 
+import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +21,7 @@ import numpy.typing as npt
 from agents import vector_layout
 from agents.cli import FailedError, Parser, UsageError, progress_bar, run
 from agents.extras import require
-from agents.files import replacing, sha256
+from agents.files import replacing
 from thatslife_env import PRESETS, Position, Ruleset, __version__
 from thatslife_env.board import MAX_PLAYERS, MIN_PLAYERS, N_ACTIONS
 from thatslife_env.observation import LAYOUT_HASH
@@ -209,7 +210,7 @@ def write_bundle(
         "trained": facts[parts[0].file],
         "models": {
             file: {
-                "sha256": sha256(content),
+                "sha256": _sha256(content),
                 "bytes": len(content),
                 "trained": facts[file],
                 "max_players": max_players[file],
@@ -219,7 +220,7 @@ def write_bundle(
         },
         "vector": vector_layout.description(),
         "actions": action_meanings(),
-        "conformance": {"lines": len(lines), "sha256": sha256(written.encode())},
+        "conformance": {"lines": len(lines), "sha256": _sha256(written.encode())},
     }
     out.parent.mkdir(parents=True, exist_ok=True)
     with replacing(out) as folder:
@@ -362,6 +363,10 @@ def _template(name: str, **parts: str) -> str:
     for key, part in parts.items():
         text = text.replace(f"@{key}@", part)
     return text
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 # Conformance ------------------------------------------------------------------------------------

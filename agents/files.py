@@ -1,6 +1,5 @@
 """Files that are whole or not there, whatever stops the program while it writes."""
 
-import hashlib
 import json
 import os
 import shutil
@@ -80,11 +79,6 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, content: Any, indent: int | None = 2) -> None:
     """Write a JSON file at once."""
     write_text(path, json.dumps(content, indent=indent, allow_nan=False) + "\n")
-
-
-def sha256(*contents: bytes) -> str:
-    """The SHA-256 of contents one after the other, in hexadecimal digits."""
-    return hashlib.sha256(b"".join(contents)).hexdigest()
 
 
 def _remove(path: Path) -> None:

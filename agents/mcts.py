@@ -121,9 +121,10 @@ class TreeSearch(Agent):
         self._simulations = simulations
         self._seconds = seconds
         self._policy = policy
-        self.digest = " ".join(other.digest for other in (policy, value) if other is not None)
+        asked = [other for other in (policy, value) if other is not None]
+        self.digest = " ".join(other.digest for other in asked).strip()
         self._values: Values | None = None if value is None else value_of(value, name)
-        self._asks = policy is not None or value is not None  # others, so one at a time
+        self._asks = bool(asked)  # others, so one at a time
         self._reuse = reuse
         self._capacity = CAPACITY
         if simulations:

@@ -3,6 +3,7 @@
 Needs the extra `export`.
 """
 
+import hashlib
 import threading
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -16,7 +17,6 @@ from onnxruntime.capi import onnxruntime_pybind11_state as failures
 from agents import vector_layout
 from agents.afterstate import MAX_MOVES, write_moves
 from agents.base import Actions, Agent, AgentError, Keys, States
-from agents.files import sha256
 from agents.onnx_files import (
     INPUT,
     MAX_PLAYERS_KEY,
@@ -52,7 +52,7 @@ class Loaded(NamedTuple):
     Attributes:
         session: of onnxruntime; works out nothing but the output.
         output: its name, one of `WIDTHS`.
-        digest: SHA-256 of its file.
+        digest: SHA-256 of its file, in hexadecimal digits.
         max_players: for how many players the model is, at most.
     """
 
@@ -250,4 +250,4 @@ def _load(path: str) -> Loaded:
     most = metadata.get(MAX_PLAYERS_KEY)
     if most not in counts:
         raise AgentError(f"{file}: made for at most {short(most)} players, not 2 to 6")
-    return Loaded(session, output, sha256(content), counts[most])
+    return Loaded(session, output, hashlib.sha256(content).hexdigest(), counts[most])

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from agents.base import AgentError
 from agents.config import NetworkSection
 from agents.networks import Network, NetworkAgent, make_network
-from agents.saved import POLICY, digest_of, find, read_description, read_weights, save
+from agents.saved import POLICY, Arrays, digest_of, find, read_description, read_weights, save
 from thatslife_env.observation import LAYOUT_HASH
 from thatslife_env.position import short
 
@@ -29,8 +29,7 @@ def save_policy(
         about: free facts for people: what it was trained on and how long.
     """
     content = {"layout_hash": LAYOUT_HASH, "network": description, "about": about}
-    weights = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
-    save(POLICY, folder, content, weights)
+    save(POLICY, folder, content, _arrays(network))
 
 
 def load_policy(folder: Path) -> tuple[Network, dict[str, Any]]:
@@ -79,7 +78,11 @@ class PolicyAgent(NetworkAgent):
     """The agent `policy:PATH`: the legal action with the highest score of a saved policy."""
 
     def __init__(self, name: str, seed: int, path: str) -> None:
-        folder = find_policy(path)
-        network, self.description = load_policy(folder)
+        network, self.description = load_policy(find_policy(path))
         super().__init__(name, network, seed)
-        self.digest = digest_of(POLICY, folder)
+        self.digest = digest_of(self.description, _arrays(network))
+
+
+def _arrays(network: Network) -> Arrays:
+    """The weights of a network, by name."""
+    return {name: tensor.numpy() for name, tensor in network.state_dict().items()}

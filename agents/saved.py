@@ -4,6 +4,7 @@ Reading one runs no code of its author: there is no pickle in it, and all that i
 Reading and writing need the extra `train`.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.base import AgentError
-from agents.files import replacing, sha256, write_bytes, write_json
+from agents.files import replacing, write_bytes, write_json
 from thatslife_env.position import short
 
 WEIGHTS = "weights.safetensors"
@@ -139,9 +140,20 @@ def read_weights(kind: SavedKind, folder: Path, shapes: dict[str, tuple[int, ...
     return weights
 
 
-def digest_of(kind: SavedKind, folder: Path) -> str:
-    """The `digest` of an agent that plays by a folder which was read."""
-    return sha256(*((folder / name).read_bytes() for name in (kind.description, WEIGHTS)))
+def digest_of(content: dict[str, Any], weights: Arrays) -> str:
+    """The `digest` of an agent that plays by what was read from a folder.
+
+    Args:
+        content: of the description, whose `network` counts.
+        weights: float32 arrays by name.
+
+    Returns:
+        SHA-256, in hexadecimal digits.
+    """
+    digest = hashlib.sha256(json.dumps(content["network"], sort_keys=True).encode())
+    for name in sorted(weights):
+        digest.update(weights[name].tobytes())
+    return digest.hexdigest()
 
 
 def find(kind: SavedKind, path: str) -> Path:

@@ -468,9 +468,7 @@ def _read(file: Path, task: Task, agents: Sequence[Agent], players: int) -> Part
             if content[side] != agent.name:
                 raise ValueError(f"{side} is {short(content[side])}, not {agent.name!r}")
             if content[f"digest_{side}"] != agent.digest:
-                raise UsageError(
-                    f"{file}: {agent.name} has changed since it played there: its files are others"
-                )
+                raise ValueError(f"{agent.name} has changed since: it plays by other weights")
         return Part.from_json(content, task.last - task.first, players)
     except OSError as error:
         raise UsageError(f"{file}: {error.strerror}") from None

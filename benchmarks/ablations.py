@@ -4,9 +4,8 @@
 
 Every run is `train.py` with `configs/ppo_2p.yaml` and the changes of the table, by self-play alone
 where these name no opponents, on the same deals for a seed; what is done already is not done again.
-DIR gets the runs and, of all that are done,
-`ablations.md` and `ablations.png`: curves of win shares against greedy, the mean of the seeds with
-their range.
+DIR gets the runs and, of all that are done, `ablations.md` and `ablations.png`: curves of win
+shares against greedy, the mean of the seeds with their range.
 """
 
 import subprocess
@@ -141,11 +140,11 @@ def write(out: Path) -> None:
             for run in runs
         ]
         steps = [step for step, _ in curves[0]]
-        heights = np.array([[share for _, share in curve] for curve in curves])
+        win_shares = np.array([[share for _, share in curve] for curve in curves])
         color = COLORS[number % len(COLORS)]
         dashes = ("-", "--")[number // len(COLORS)]
-        axes.plot(steps, heights.mean(axis=0), label=name, color=color, linestyle=dashes)
-        low, high = heights.min(axis=0), heights.max(axis=0)
+        axes.plot(steps, win_shares.mean(axis=0), label=name, color=color, linestyle=dashes)
+        low, high = win_shares.min(axis=0), win_shares.max(axis=0)
         axes.fill_between(steps, low, high, color=color, alpha=0.12, linewidth=0)
     axes.set_xlabel("decisions of the learner")
     axes.set_ylabel("win share against greedy")

@@ -467,7 +467,8 @@ def test_an_agent_that_has_changed_is_noticed(evaluate, tmp_path, spec):
     changed[-2] ^= 1  # a bit of the last weight
     weights.write_bytes(changed)
     [part] = out.glob("parts/*.json")
-    assert_refused(evaluate("--out", out, "--resume"), str(part), spec, "has changed")
+    ended = evaluate("--out", out, "--resume")
+    assert_refused(ended, f"{part}: not a part of this tournament: {spec} has changed")
     assert contents(out) == before
 
 
